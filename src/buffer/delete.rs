@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::state::{UtteranceRef, under_claim};
-use super::{BufferError, Name, State, Utterance};
+use super::{BufferError, BufferName, BufferState, Utterance};
 use ctxc_store::{Archive, DocumentKind, RecordFilter};
 
 /// The former place of a deleted utterance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deleted {
+pub(crate) enum UtterancePlace {
     /// In the buffer.
     Held,
     /// Evicted, but not yet in the summary.
@@ -21,19 +21,19 @@ pub(crate) enum Deleted {
 ///
 /// # Errors
 /// [`BufferError::Unknown`] if it does not exist; or when the archive cannot be read or written. Nothing is changed then.
-pub(crate) fn delete(
+pub(crate) fn delete_utterance(
     archive: &mut dyn Archive,
-    name: &Name,
+    name: &BufferName,
     sequence: u64,
     now: Timestamp,
-) -> Result<(Deleted, State), BufferError> {
+) -> Result<(UtterancePlace, BufferState), BufferError> {
     under_claim(archive, |archive| {
-        let mut state = State::read(archive, name)?;
-        let (place, gone) = match (take(&mut state.held, sequence), take(&mut state.waiting, sequence)) {
-            (Some(reference), _) => (Deleted::Held, vec![reference.key]),
-            (None, Some(reference)) => (Deleted::Waiting, vec![reference.key]),
+        let mut state = BufferState::read(archive, name)?;
+        let (place, gone) = match (take_ref(&mut state.held, sequence), take_ref(&mut state.waiting, sequence)) {
+            (Some(reference), _) => (UtterancePlace::Held, vec![reference.key]),
+            (None, Some(reference)) => (UtterancePlace::Waiting, vec![reference.key]),
             (None, None) => {
-                let session = name.session();
+                let session = name.session_id();
                 let filter = RecordFilter {
                     kind: Some(DocumentKind::Utterance),
                     session: Some(&session),
@@ -43,7 +43,7 @@ pub(crate) fn delete(
                 let keyed = records.map(|record| (record.key, Utterance::of_record(record, 0)));
                 let is_it = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| said.sequence == sequence);
                 let keys = keyed.filter(|(_, said)| is_it(said)).map(|(key, _)| key).collect();
-                (Deleted::Summarized, keys)
+                (UtterancePlace::Summarized, keys)
             }
         };
         if gone.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn delete(
         for key in gone {
             archive.drop_record(DocumentKind::Utterance, key)?;
         }
-        state.clone().put(archive, name, now)?;
+        state.clone().write_to(archive, name, now)?;
         Ok((place, state))
     })
 }
@@ -63,10 +63,10 @@ pub(crate) fn delete(
 ///
 /// # Errors
 /// When the archive cannot be read or written. Nothing is changed then.
-pub(crate) fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, BufferError> {
+pub(crate) fn delete_all(archive: &mut dyn Archive, name: &BufferName) -> Result<u64, BufferError> {
     under_claim(archive, |archive| {
         let records =
-            archive.find_records(&RecordFilter { session: Some(&name.session()), ..RecordFilter::default() })?;
+            archive.find_records(&RecordFilter { session: Some(&name.session_id()), ..RecordFilter::default() })?;
         let mut n_utterances = 0;
         for record in records {
             n_utterances += u64::from(record.document.kind == DocumentKind::Utterance);
@@ -76,7 +76,7 @@ pub(crate) fn delete_all(archive: &mut dyn Archive, name: &Name) -> Result<u64, 
     })
 }
 
-fn take(refs: &mut Vec<UtteranceRef>, sequence: u64) -> Option<UtteranceRef> {
+fn take_ref(refs: &mut Vec<UtteranceRef>, sequence: u64) -> Option<UtteranceRef> {
     let place = refs.iter().position(|reference| reference.sequence == sequence)?;
     Some(refs.remove(place))
 }

@@ -19,7 +19,7 @@ pub(crate) enum BufferError {
         detail: String,
     },
     /// No utterance has this number.
-    #[error("find utterance {sequence} in the buffer {name}: {}", listed(held))]
+    #[error("find utterance {sequence} in the buffer {name}: {}", describe_numbers(held))]
     Unknown {
         /// The name of the buffer.
         name: String,
@@ -31,7 +31,7 @@ pub(crate) enum BufferError {
 }
 
 /// The numbers in words: each of them if they are few.
-fn listed(held: &[u64]) -> String {
+fn describe_numbers(held: &[u64]) -> String {
     const FEW: usize = 20;
     match held {
         [] => "it is empty".to_owned(),

@@ -6,7 +6,7 @@ use ctxc_transcript::text::Tokens;
 
 /// The limits of a buffer and of its summary. Tokens are `chars4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Limits {
+pub(crate) struct BufferLimits {
     /// The maximum number of utterances; 0 counts as 1.
     pub(crate) size: u32,
     /// The maximum number of tokens of all utterances together. The newest one stays, however long it is.
@@ -16,7 +16,7 @@ pub(crate) struct Limits {
 }
 
 /// The values of requirement H-01.
-impl Default for Limits {
+impl Default for BufferLimits {
     fn default() -> Self {
         Self { size: 20, max_tokens: Tokens(8000), summary_tokens: Tokens(1000) }
     }
@@ -33,9 +33,9 @@ pub(crate) struct LimitChange {
     pub(crate) summary_tokens: Option<Tokens>,
 }
 
-impl Limits {
+impl BufferLimits {
     /// The limits with `change` applied.
-    pub(crate) fn with(self, change: LimitChange) -> Self {
+    pub(crate) fn apply_change(self, change: LimitChange) -> Self {
         Self {
             size: change.size.unwrap_or(self.size),
             max_tokens: change.max_tokens.unwrap_or(self.max_tokens),
@@ -44,7 +44,7 @@ impl Limits {
     }
 
     /// Whether `n_utterances` with `tokens` exceed the limits.
-    pub(super) fn are_passed_by(&self, n_utterances: usize, tokens: Tokens) -> bool {
+    pub(super) fn are_exceeded_by(&self, n_utterances: usize, tokens: Tokens) -> bool {
         n_utterances > 1 && (n_utterances > self.size as usize || tokens > self.max_tokens)
     }
 }

@@ -13,11 +13,11 @@ const LONGEST: usize = 100;
 
 /// The name of a buffer, unique within an archive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Name(String);
+pub(crate) struct BufferName(String);
 
-impl Name {
+impl BufferName {
     /// The session under which the archive stores the buffer: `buffer:` and the name.
-    pub(crate) fn session(&self) -> String {
+    pub(crate) fn session_id(&self) -> String {
         format!("{PREFIX}{}", self.0)
     }
 
@@ -28,11 +28,11 @@ impl Name {
 
     /// The key of the record with the buffer's state.
     pub(super) fn key(&self) -> Digest {
-        Digest::of(self.session().as_bytes())
+        Digest::of(self.session_id().as_bytes())
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for BufferName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
@@ -41,14 +41,14 @@ impl fmt::Display for Name {
 /// The error of text that cannot be the name of a buffer.
 #[derive(Debug, thiserror::Error)]
 #[error("a buffer name must have 1 to {LONGEST} printable characters")]
-pub(crate) struct NotAName;
+pub(crate) struct InvalidBufferName;
 
-impl FromStr for Name {
-    type Err = NotAName;
+impl FromStr for BufferName {
+    type Err = InvalidBufferName;
 
-    fn from_str(name: &str) -> Result<Self, NotAName> {
+    fn from_str(name: &str) -> Result<Self, InvalidBufferName> {
         let is_blank = name.trim().is_empty() || name.chars().any(char::is_control);
-        if is_blank || name.chars().count() > LONGEST { Err(NotAName) } else { Ok(Self(name.to_owned())) }
+        if is_blank || name.chars().count() > LONGEST { Err(InvalidBufferName) } else { Ok(Self(name.to_owned())) }
     }
 }
 
@@ -60,13 +60,13 @@ mod tests {
     #[test]
     fn h_01_a_name_is_a_short_line_of_text() {
         for name in ["default", "shop/42", "会議 3", "x", &"x".repeat(LONGEST)] {
-            let parsed: Name = name.parse().unwrap();
+            let parsed: BufferName = name.parse().unwrap();
             assert_eq!(parsed.to_string(), name);
-            assert_eq!(Name::of_session(&parsed.session()), Some(parsed));
+            assert_eq!(BufferName::of_session(&parsed.session_id()), Some(parsed));
         }
         for name in ["", " ", "a\nb", "\0", &"x".repeat(LONGEST + 1)] {
-            assert!(name.parse::<Name>().is_err(), "{name:?}");
+            assert!(name.parse::<BufferName>().is_err(), "{name:?}");
         }
-        assert_eq!(Name::of_session("4b2030ed"), None);
+        assert_eq!(BufferName::of_session("4b2030ed"), None);
     }
 }

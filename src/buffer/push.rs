@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::state::{UtteranceRef, under_claim};
-use super::{BufferError, LimitChange, Name, Speaker, Spoken, State, Utterance};
+use super::{BufferError, BufferName, BufferState, LimitChange, NewUtterance, Speaker, Utterance};
 use ctxc_store::Archive;
 
 /// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pushed {
+pub(crate) struct PushOutcome {
     /// The pushed utterances that the buffer still holds.
     pub(crate) held: Vec<Utterance>,
     /// The numbers of the first and the last pushed utterance; `None` if there were none.
@@ -16,7 +16,7 @@ pub(crate) struct Pushed {
     /// The numbers of the evicted utterances, oldest first.
     pub(crate) evicted: Vec<u64>,
     /// The buffer after the push.
-    pub(crate) state: State,
+    pub(crate) state: BufferState,
 }
 
 /// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest keeps
@@ -26,33 +26,33 @@ pub(crate) struct Pushed {
 /// When the archive cannot be read or written; then nothing is changed.
 pub(crate) fn push(
     archive: &mut dyn Archive,
-    name: &Name,
-    spoken: Vec<Spoken>,
+    name: &BufferName,
+    spoken: Vec<NewUtterance>,
     change: LimitChange,
     now: Timestamp,
-) -> Result<Pushed, BufferError> {
+) -> Result<PushOutcome, BufferError> {
     under_claim(archive, |archive| {
-        let mut state = State::read(archive, name)?;
-        state.limits = state.limits.with(change);
+        let mut state = BufferState::read(archive, name)?;
+        state.limits = state.limits.apply_change(change);
         let first = state.newest + 1;
         let mut said = Vec::with_capacity(spoken.len());
         for spoken in spoken {
-            let utterance = number(&mut state, spoken, now);
-            let record = utterance.record(name);
+            let utterance = next_utterance(&mut state, spoken, now);
+            let record = utterance.to_record(name);
             archive.put_record(&record)?;
             state.held.push(UtteranceRef { sequence: utterance.sequence, tokens: utterance.tokens(), key: record.key });
             said.push(utterance);
         }
-        let evicted = evict(&mut state);
-        state.clone().put(archive, name, now)?;
+        let evicted = evict_oldest(&mut state);
+        state.clone().write_to(archive, name, now)?;
         let numbers = (state.newest >= first).then_some((first, state.newest));
-        Ok(Pushed { held: placed(said, &state), numbers, evicted, state })
+        Ok(PushOutcome { held: held_with_places(said, &state), numbers, evicted, state })
     })
 }
 
 /// The next utterance of the buffer. Its place is set after the eviction.
-fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
-    let Spoken { speaker, turn, time, text } = spoken;
+fn next_utterance(state: &mut BufferState, spoken: NewUtterance, now: Timestamp) -> Utterance {
+    let NewUtterance { speaker, turn, time, text } = spoken;
     let next_turn = match speaker {
         Speaker::User => state.turn + 1,
         Speaker::Assistant | Speaker::System => state.turn.max(1),
@@ -64,13 +64,13 @@ fn number(state: &mut State, spoken: Spoken, now: Timestamp) -> Utterance {
 }
 
 /// Evicts the oldest utterances until the rest keeps to the limits; returns their numbers.
-fn evict(state: &mut State) -> Vec<u64> {
+fn evict_oldest(state: &mut BufferState) -> Vec<u64> {
     let mut tokens = state.total_tokens();
     let mut n_held = state.held.len();
     let refs = state.held.iter();
     let n_evicted = refs
         .take_while(|reference| {
-            let is_evicted = state.limits.are_passed_by(n_held, tokens);
+            let is_evicted = state.limits.are_exceeded_by(n_held, tokens);
             n_held -= 1;
             tokens = tokens.saturating_sub(reference.tokens);
             is_evicted
@@ -83,7 +83,7 @@ fn evict(state: &mut State) -> Vec<u64> {
 }
 
 /// Those of `said` that the buffer holds, with their places.
-fn placed(said: Vec<Utterance>, state: &State) -> Vec<Utterance> {
+fn held_with_places(said: Vec<Utterance>, state: &BufferState) -> Vec<Utterance> {
     let place = |sequence: u64| state.held.iter().position(|reference| reference.sequence == sequence);
     // The held utterances are the last ones of `said`, so the place of the first determines the others.
     let first = state.held.first().map_or(u64::MAX, |reference| reference.sequence);

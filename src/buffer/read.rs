@@ -4,16 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use super::state::{UtteranceRef, changed_since};
-use super::{BufferError, Name, Speaker, State, Utterance};
+use super::{BufferError, BufferName, BufferState, Speaker, Utterance};
 use ctxc_store as archive;
 use ctxc_store::{Archive, ArchiveUrl, DocumentKind, Query, Record, RecordFilter};
 use ctxc_transcript::text::Digest;
 
 /// A buffer with its utterances.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Contents {
+pub(crate) struct BufferContents {
     /// The state without utterances.
-    pub(crate) state: State,
+    pub(crate) state: BufferState,
     /// The utterances, oldest first.
     pub(crate) utterances: Vec<Utterance>,
 }
@@ -22,20 +22,20 @@ pub(crate) struct Contents {
 ///
 /// # Errors
 /// When the archive cannot be read, or the buffer is damaged.
-pub(crate) fn contents(archive: &dyn Archive, name: &Name) -> Result<Contents, BufferError> {
-    let mut state = State::read(archive, name)?;
+pub(crate) fn read_contents(archive: &dyn Archive, name: &BufferName) -> Result<BufferContents, BufferError> {
+    let mut state = BufferState::read(archive, name)?;
     loop {
-        match utterances(archive, &state)? {
-            Ok(utterances) => return Ok(Contents { state, utterances }),
+        match read_utterances(archive, &state)? {
+            Ok(utterances) => return Ok(BufferContents { state, utterances }),
             Err(sequence) => state = changed_since(archive, name, &state, sequence)?,
         }
     }
 }
 
 /// The utterances of `state`; or the number of one that the archive does not have.
-fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utterance>, u64>, BufferError> {
+fn read_utterances(archive: &dyn Archive, state: &BufferState) -> Result<Result<Vec<Utterance>, u64>, BufferError> {
     let mut utterances = Vec::with_capacity(state.held.len());
-    let mut records = named(archive, &state.held)?;
+    let mut records = records_by_key(archive, &state.held)?;
     for (place, reference) in state.held.iter().enumerate() {
         let record = records.remove(&reference.key);
         match record.and_then(|record| Utterance::of_record(record, place)) {
@@ -47,22 +47,25 @@ fn utterances(archive: &dyn Archive, state: &State) -> Result<Result<Vec<Utteran
 }
 
 /// The records of `refs` that exist, by their keys; fetched at once, because a server takes a round trip for each query.
-pub(super) fn named(archive: &dyn Archive, refs: &[UtteranceRef]) -> Result<HashMap<Digest, Record>, BufferError> {
+pub(super) fn records_by_key(
+    archive: &dyn Archive,
+    refs: &[UtteranceRef],
+) -> Result<HashMap<Digest, Record>, BufferError> {
     let names: Vec<(DocumentKind, Digest)> =
         refs.iter().map(|reference| (DocumentKind::Utterance, reference.key)).collect();
     let records = archive.records_named(&names)?;
     Ok(records.into_iter().map(|record| (record.key, record)).collect())
 }
 
-impl Contents {
+impl BufferContents {
     /// The utterances of `speaker`, or of all speakers without one, oldest first (H-05).
-    pub(crate) fn read(&self, speaker: Option<Speaker>) -> Vec<&Utterance> {
+    pub(crate) fn utterances_by(&self, speaker: Option<Speaker>) -> Vec<&Utterance> {
         self.utterances.iter().filter(|it| speaker.is_none_or(|speaker| it.speaker == speaker)).collect()
     }
 
     /// The last `n` utterances of `speaker`, or of all speakers without one, oldest first (H-05).
-    pub(crate) fn last(&self, n: usize, speaker: Option<Speaker>) -> Vec<&Utterance> {
-        let said = self.read(speaker);
+    pub(crate) fn last_utterances(&self, n: usize, speaker: Option<Speaker>) -> Vec<&Utterance> {
+        let said = self.utterances_by(speaker);
         let first = said.len().saturating_sub(n);
         said.into_iter().skip(first).collect()
     }
@@ -73,9 +76,9 @@ impl Contents {
 ///
 /// # Errors
 /// When the index in memory cannot be built or searched.
-pub(crate) fn search<'c>(
-    contents: &'c Contents,
-    name: &Name,
+pub(crate) fn search_utterances<'c>(
+    contents: &'c BufferContents,
+    name: &BufferName,
     query: &str,
     speaker: Option<Speaker>,
     limit: u32,
@@ -84,7 +87,7 @@ pub(crate) fn search<'c>(
     let mut shelf = archive::open(&ArchiveUrl::Memory)?;
     let mut by_key = HashMap::with_capacity(contents.utterances.len());
     for utterance in &contents.utterances {
-        let record = utterance.record(name);
+        let record = utterance.to_record(name);
         shelf.put_record(&record)?;
         by_key.insert(record.key, utterance);
     }
@@ -99,17 +102,17 @@ pub(crate) fn search<'c>(
 ///
 /// # Errors
 /// When the archive cannot be read, or the buffer is damaged.
-pub(crate) fn state(archive: &dyn Archive, name: &Name) -> Result<State, BufferError> {
-    State::read(archive, name)
+pub(crate) fn read_state(archive: &dyn Archive, name: &BufferName) -> Result<BufferState, BufferError> {
+    BufferState::read(archive, name)
 }
 
 /// The names of all buffers in the archive, sorted.
 ///
 /// # Errors
 /// When the archive cannot be read.
-pub(crate) fn names(archive: &dyn Archive) -> Result<Vec<Name>, BufferError> {
+pub(crate) fn buffer_names(archive: &dyn Archive) -> Result<Vec<BufferName>, BufferError> {
     let filter = RecordFilter { kind: Some(DocumentKind::Summary), ..RecordFilter::default() };
     let sessions = archive.find_records(&filter)?.into_iter().filter_map(|record| record.document.session);
-    let names: BTreeSet<Name> = sessions.filter_map(|session| Name::of_session(&session)).collect();
+    let names: BTreeSet<BufferName> = sessions.filter_map(|session| BufferName::of_session(&session)).collect();
     Ok(names.into_iter().collect())
 }

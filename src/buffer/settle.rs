@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::read::named;
+use super::read::records_by_key;
 use super::state::{UtteranceRef, changed_since, under_claim};
-use super::{BufferError, Name, State, Utterance};
+use super::{BufferError, BufferName, BufferState, Utterance};
 use ctxc_engine::{MessageToSummarize, shorten_summary};
 use ctxc_store::Archive;
 use ctxc_transcript::text::{Tokens, chars4_tokens};
@@ -21,7 +21,7 @@ const TRIES: usize = 5;
 
 /// Evicted utterances that are not in the summary yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
+pub(crate) struct SummaryRequest {
     /// The summary so far.
     pub(crate) existing: String,
     /// The utterances evicted since, in chunks for an engine, oldest first.
@@ -32,11 +32,11 @@ pub(crate) struct Due {
 
 /// The result of settling a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Settled {
+pub(crate) struct SummarizedBuffer {
     /// The number of utterances added to the summary.
     pub(crate) n_summarized: u64,
     /// The buffer afterwards.
-    pub(crate) state: State,
+    pub(crate) state: BufferState,
 }
 
 /// Summarizes the evicted utterances of the buffer `name` with `summarize`, which returns the new summary. Nothing is locked
@@ -45,32 +45,36 @@ pub(crate) struct Settled {
 ///
 /// # Errors
 /// When `summarize` fails, or the archive cannot be read or written; then the utterances wait for the next attempt.
-pub(crate) fn settle<E: From<BufferError>>(
+pub(crate) fn summarize_evicted<E: From<BufferError>>(
     archive: &mut dyn Archive,
-    name: &Name,
+    name: &BufferName,
     clock: impl Fn() -> Timestamp,
-    mut summarize: impl FnMut(&Due) -> Result<String, E>,
-) -> Result<Settled, E> {
+    mut summarize: impl FnMut(&SummaryRequest) -> Result<String, E>,
+) -> Result<SummarizedBuffer, E> {
     let mut n_summarized = 0;
     for _ in 0..TRIES {
-        let state = State::read(archive, name)?;
+        let state = BufferState::read(archive, name)?;
         let is_short = state.summary_tokens() <= state.limits.summary_tokens;
         if state.waiting.is_empty() && is_short {
-            return Ok(Settled { n_summarized, state });
+            return Ok(SummarizedBuffer { n_summarized, state });
         }
-        let Some(due) = due(archive, name, &state)? else { continue };
+        let Some(due) = read_waiting(archive, name, &state)? else { continue };
         let summary = if due.chunks.is_empty() { due.existing.clone() } else { summarize(&due)? };
-        if keep(archive, name, &state, shorten_summary(&summary, due.limit), clock())? {
+        if store_summary(archive, name, &state, shorten_summary(&summary, due.limit), clock())? {
             n_summarized += state.n_waiting();
         }
     }
-    Ok(Settled { n_summarized, state: State::read(archive, name)? })
+    Ok(SummarizedBuffer { n_summarized, state: BufferState::read(archive, name)? })
 }
 
 /// The utterances to summarize; `None` if one of them has just been deleted.
-fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>, BufferError> {
+fn read_waiting(
+    archive: &dyn Archive,
+    name: &BufferName,
+    state: &BufferState,
+) -> Result<Option<SummaryRequest>, BufferError> {
     let mut said = Vec::with_capacity(state.waiting.len());
-    let mut records = named(archive, &state.waiting)?;
+    let mut records = records_by_key(archive, &state.waiting)?;
     for reference in &state.waiting {
         let record = records.remove(&reference.key);
         let Some(utterance) = record.and_then(|record| Utterance::of_record(record, 0)) else {
@@ -78,10 +82,14 @@ fn due(archive: &dyn Archive, name: &Name, state: &State) -> Result<Option<Due>,
         };
         said.push(MessageToSummarize { speaker: utterance.speaker.name().to_owned(), text: utterance.text });
     }
-    Ok(Some(Due { existing: state.summary.clone(), chunks: chunks(said), limit: state.limits.summary_tokens }))
+    Ok(Some(SummaryRequest {
+        existing: state.summary.clone(),
+        chunks: split_into_chunks(said),
+        limit: state.limits.summary_tokens,
+    }))
 }
 
-fn chunks(said: Vec<MessageToSummarize>) -> Vec<Vec<MessageToSummarize>> {
+fn split_into_chunks(said: Vec<MessageToSummarize>) -> Vec<Vec<MessageToSummarize>> {
     let mut chunks: Vec<Vec<MessageToSummarize>> = Vec::new();
     let mut tokens = Tokens::ZERO;
     for said in said {
@@ -99,15 +107,15 @@ fn chunks(said: Vec<MessageToSummarize>) -> Vec<Vec<MessageToSummarize>> {
 
 /// Replaces the summary and removes the utterances that `summarized` had waiting, unless another process did so first; returns
 /// whether it did.
-fn keep(
+fn store_summary(
     archive: &mut dyn Archive,
-    name: &Name,
-    summarized: &State,
+    name: &BufferName,
+    summarized: &BufferState,
     summary: String,
     now: Timestamp,
 ) -> Result<bool, BufferError> {
     under_claim(archive, |archive| {
-        let mut state = State::read(archive, name)?;
+        let mut state = BufferState::read(archive, name)?;
         // More utterances may have been evicted after the summarized ones.
         let Some(rest) = state.waiting.strip_prefix(summarized.waiting.as_slice()) else { return Ok(false) };
         if state.summary != summarized.summary || state.n_summarized != summarized.n_summarized {
@@ -117,7 +125,7 @@ fn keep(
         state.waiting = rest;
         state.n_summarized += summarized.n_waiting();
         state.summary = summary;
-        state.put(archive, name, now)?;
+        state.write_to(archive, name, now)?;
         Ok(true)
     })
 }

@@ -37,12 +37,12 @@ impl fmt::Display for Speaker {
 /// The error of text that is not the name of a speaker.
 #[derive(Debug, thiserror::Error)]
 #[error("the speakers are {}", Speaker::ALL.map(Speaker::name).join(", "))]
-pub(crate) struct NotASpeaker;
+pub(crate) struct InvalidSpeaker;
 
 impl FromStr for Speaker {
-    type Err = NotASpeaker;
+    type Err = InvalidSpeaker;
 
-    fn from_str(name: &str) -> Result<Self, NotASpeaker> {
-        Self::ALL.into_iter().find(|speaker| speaker.name() == name).ok_or(NotASpeaker)
+    fn from_str(name: &str) -> Result<Self, InvalidSpeaker> {
+        Self::ALL.into_iter().find(|speaker| speaker.name() == name).ok_or(InvalidSpeaker)
     }
 }

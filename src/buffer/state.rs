@@ -5,14 +5,14 @@ use std::str::FromStr;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{BufferError, Limits, Name};
+use super::{BufferError, BufferLimits, BufferName};
 use ctxc_store::{Archive, ArchiveError, Document, DocumentKind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4_tokens};
 
 /// The state of a buffer without its utterances. As JSON it is without the summary, which is the text of its record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct State {
-    pub(crate) limits: Limits,
+pub(crate) struct BufferState {
+    pub(crate) limits: BufferLimits,
     /// The summary of evicted utterances; empty if there are none.
     #[serde(skip)]
     pub(crate) summary: String,
@@ -56,7 +56,7 @@ impl From<UtteranceRef> for (u64, Tokens, String) {
     }
 }
 
-impl State {
+impl BufferState {
     /// The number of utterances in the buffer.
     pub(crate) fn n_held(&self) -> u64 {
         self.held.len() as u64
@@ -81,7 +81,7 @@ impl State {
     ///
     /// # Errors
     /// When the archive cannot be read, or the record is invalid.
-    pub(super) fn read(archive: &dyn Archive, name: &Name) -> Result<Self, BufferError> {
+    pub(super) fn read(archive: &dyn Archive, name: &BufferName) -> Result<Self, BufferError> {
         let Some(record) = archive.find_record(DocumentKind::Summary, name.key())? else { return Ok(Self::default()) };
         Self::of_record(record).ok_or_else(|| BufferError::Damaged {
             name: name.to_string(),
@@ -95,7 +95,12 @@ impl State {
     }
 
     /// Writes the state of the buffer `name`, changed at the time `now`, to the archive.
-    pub(super) fn put(self, archive: &mut dyn Archive, name: &Name, now: Timestamp) -> Result<(), ArchiveError> {
+    pub(super) fn write_to(
+        self,
+        archive: &mut dyn Archive,
+        name: &BufferName,
+        now: Timestamp,
+    ) -> Result<(), ArchiveError> {
         // The newer of two states wins when buffers are copied, so time must increase even if a clock was set back.
         let later = self.changed.and_then(|changed| changed.checked_add(SignedDuration::from_nanos(1)).ok());
         let time = later.map_or(now, |later| later.max(now));
@@ -104,7 +109,7 @@ impl State {
             key: name.key(),
             document: Document {
                 kind: DocumentKind::Summary,
-                session: Some(name.session()),
+                session: Some(name.session_id()),
                 speaker: None,
                 time: Some(time),
                 text: self.summary,
@@ -122,11 +127,11 @@ impl State {
 /// When the state has not changed, so that the utterance is lost; or when the archive cannot be read.
 pub(super) fn changed_since(
     archive: &dyn Archive,
-    name: &Name,
-    known: &State,
+    name: &BufferName,
+    known: &BufferState,
     sequence: u64,
-) -> Result<State, BufferError> {
-    let state = State::read(archive, name)?;
+) -> Result<BufferState, BufferError> {
+    let state = BufferState::read(archive, name)?;
     if state != *known {
         return Ok(state);
     }

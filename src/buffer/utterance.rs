@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Name, Speaker};
+use super::{BufferName, Speaker};
 use ctxc_store::{Document, DocumentKind, Record};
 use ctxc_transcript::text::{Digest, Tokens, chars4_tokens};
 
 /// A text to push into a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spoken {
+pub(crate) struct NewUtterance {
     /// The speaker.
     pub(crate) speaker: Speaker,
     /// The turn. `None` continues the last turn, or starts the next one if a user speaks.
@@ -52,14 +52,15 @@ impl Utterance {
 
     /// The record of the utterance in the buffer `name`. Its key depends on all fields, so that utterances with the same
     /// number, from diverged copies of a buffer, never overwrite each other.
-    pub(super) fn record(&self, name: &Name) -> Record {
+    pub(super) fn to_record(&self, name: &BufferName) -> Record {
         let Self { sequence, turn_number, speaker, time, text, .. } = self;
-        let identity = (name.session(), sequence, turn_number, speaker.name(), time.as_nanosecond().to_string(), text);
+        let identity =
+            (name.session_id(), sequence, turn_number, speaker.name(), time.as_nanosecond().to_string(), text);
         Record {
             key: Digest::of(serde_json::json!(identity).to_string().as_bytes()),
             document: Document {
                 kind: DocumentKind::Utterance,
-                session: Some(name.session()),
+                session: Some(name.session_id()),
                 speaker: Some(speaker.name().to_owned()),
                 time: Some(*time),
                 text: text.clone(),

@@ -9,12 +9,12 @@ use serde::Serialize;
 
 use crate::cli::client::archive_unstored;
 use crate::cli::environment::Environment;
-use crate::report::envelope::{About, to_json};
+use crate::report::envelope::{ResultSubject, to_json};
 use crate::report::outcome::Outcome;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use crate::session::options::{Keep, Mode, Output, Rewriting};
-use crate::terminal::ui::{Paths, Ui};
+use crate::session::options::{ArchiveChoice, OutputChoice, RewriteSettings, RunMode};
+use crate::terminal::ui::{PathForm, Ui};
 use ctxc_core::apply::{probe_report, write_report};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::session::FoundSession;
@@ -25,23 +25,23 @@ use ctxc_transcript::text::escape_unprintable;
 pub(crate) struct Context<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) ui: &'a Ui,
-    pub(crate) reporting: Reporting,
+    pub(crate) reporting: ReportSettings,
 }
 
 /// The settings for printing results.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reporting {
+pub(crate) struct ReportSettings {
     /// The command that the result names.
     pub(crate) verb: String,
     /// The form of standard output.
-    pub(crate) form: Form,
+    pub(crate) form: OutputForm,
     /// The file that gets the JSON object too.
     pub(crate) report: Option<PathBuf>,
 }
 
 /// The form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum OutputForm {
     /// Text for people.
     Text,
     /// One JSON object.
@@ -53,15 +53,15 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When the archive of `keep` cannot be named.
-    pub(crate) fn rewriting(
+    pub(crate) fn default_rewrite_settings(
         &self,
         source: FoundSession,
-        output: Output,
+        output: OutputChoice,
         thinking: ThinkingPolicy,
-        keep: Keep,
-    ) -> Result<Rewriting, CommandError> {
+        keep: ArchiveChoice,
+    ) -> Result<RewriteSettings, CommandError> {
         let environment = self.environment;
-        Ok(Rewriting {
+        Ok(RewriteSettings {
             source,
             estimate: environment.config.tokens,
             thinking,
@@ -72,9 +72,9 @@ impl Context<'_> {
             codex_in_place: environment.codex_consent(),
             keep_max: None,
             typed_archive: None,
-            mode: Mode::Do,
+            mode: RunMode::Do,
             replaces_rollouts: false,
-            window: environment.config.window(),
+            window: environment.config.context_window(),
             cwd: None,
         })
     }
@@ -85,7 +85,7 @@ impl Context<'_> {
     /// # Errors
     /// When one of the outputs cannot be written.
     pub(crate) fn print(&self, report: &impl Serialize, text: impl Display) -> Result<(), CommandError> {
-        self.print_about(About::Nothing, report, text)
+        self.print_about(ResultSubject::Nothing, report, text)
     }
 
     /// As [`Self::print`], for a result `about` a session or a rewrite.
@@ -94,12 +94,12 @@ impl Context<'_> {
     /// When one of the outputs cannot be written.
     pub(crate) fn print_about(
         &self,
-        about: About<'_>,
+        about: ResultSubject<'_>,
         report: &impl Serialize,
         text: impl Display,
     ) -> Result<(), CommandError> {
         self.write_report(about, report)?;
-        self.print_data(about, report, text, Paths::Short)
+        self.print_data(about, report, text, PathForm::Short)
     }
 
     /// As [`Self::print_about`], for a text that quotes a session, so that paths are not shortened.
@@ -108,25 +108,25 @@ impl Context<'_> {
     /// When one of the outputs cannot be written.
     pub(crate) fn print_quoted(
         &self,
-        about: About<'_>,
+        about: ResultSubject<'_>,
         report: &impl Serialize,
         text: impl Display,
     ) -> Result<(), CommandError> {
         self.write_report(about, report)?;
-        self.print_data(about, report, text, Paths::Whole)
+        self.print_data(about, report, text, PathForm::Whole)
     }
 
     /// Prints on standard output only.
     fn print_data(
         &self,
-        about: About<'_>,
+        about: ResultSubject<'_>,
         report: &impl Serialize,
         text: impl Display,
-        paths: Paths,
+        paths: PathForm,
     ) -> Result<(), CommandError> {
         match self.reporting.form {
-            Form::Text => self.ui.text(text, paths)?,
-            Form::Json => self.ui.data_line(to_json(&self.reporting.verb, about, report)?)?,
+            OutputForm::Text => self.ui.print_text(text, paths)?,
+            OutputForm::Json => self.ui.print_line(to_json(&self.reporting.verb, about, report)?)?,
         }
         Ok(())
     }
@@ -137,33 +137,33 @@ impl Context<'_> {
     /// When it cannot be written.
     pub(crate) fn print_outcome(
         &self,
-        output: &Output,
+        output: &OutputChoice,
         outcome: &Outcome,
         report: &impl Serialize,
         text: impl Display,
     ) -> Result<(), CommandError> {
-        let about = About::Rewrite(outcome);
+        let about = ResultSubject::Rewrite(outcome);
         if outcome.dry_run {
             return self.print_about(about, report, format_args!("{}\n", text.to_string().trim_end()));
         }
         let path = match (&outcome.output, &outcome.unchanged) {
             (Some(path), _) => Some(path),
-            (None, Some(_)) if *output != Output::Stdout => Some(&outcome.source),
+            (None, Some(_)) if *output != OutputChoice::Stdout => Some(&outcome.source),
             (None, _) => None,
         };
         let line = path.map(|path| format!("{path}\n")).unwrap_or_default();
         // The rewrite is done, so a failure to print its place is reported on standard error.
-        let printed = self.print_data(about, report, line, Paths::Short).map_err(|error| match &outcome.output {
-            Some(path) => error.hint(format!("the result was written to {path}")),
+        let printed = self.print_data(about, report, line, PathForm::Short).map_err(|error| match &outcome.output {
+            Some(path) => error.with_hint(format!("the result was written to {path}")),
             None => error,
         });
-        self.ui.status(text);
+        self.ui.print_status(text);
         if outcome.unchanged.is_none() {
-            self.ui.detail(outcome.estimates());
+            self.ui.print_detail(outcome.estimates_text());
         }
         // The work is done and reported, so a failed report is only a warning.
         if let Err(error) = self.write_report(about, report) {
-            self.ui.warning(format_args!("the report was not written: {}", error.sentence()));
+            self.ui.print_warning(format_args!("the report was not written: {}", error.as_sentence()));
         }
         printed
     }
@@ -173,8 +173,8 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When the report cannot be written, the session cannot be read, or that compaction cannot be stored.
-    pub(crate) fn open<'a>(&'a self, rewriting: &'a Rewriting) -> Result<OpenSession<'a>, CommandError> {
-        let output = if let Output::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
+    pub(crate) fn open<'a>(&'a self, rewriting: &'a RewriteSettings) -> Result<OpenSession<'a>, CommandError> {
+        let output = if let OutputChoice::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
         self.probe_report(rewriting.source.path().into_iter().chain(output))?;
         let work = OpenSession::open(rewriting, self.ui)?;
         if archive_unstored(&work)? { OpenSession::open(rewriting, self.ui) } else { Ok(work) }
@@ -185,9 +185,9 @@ impl Context<'_> {
     /// # Errors
     /// When nobody can be asked.
     pub(crate) fn confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
-        self.ui
-            .confirm(question)?
-            .ok_or_else(|| CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).hint(hint))
+        self.ui.ask_yes_no(question)?.ok_or_else(|| {
+            CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).with_hint(hint)
+        })
     }
 
     /// Refuses a report that cannot be written, or that would overwrite a transcript, before any work is done. `apart` are the
@@ -198,9 +198,9 @@ impl Context<'_> {
     pub(crate) fn probe_report<'p>(&self, apart: impl IntoIterator<Item = &'p Path>) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
         let is_transcript = path.extension().is_some_and(|extension| extension == "jsonl") && path.exists();
-        if is_transcript || apart.into_iter().any(|other| is_same(path, other)) {
+        if is_transcript || apart.into_iter().any(|other| is_same_file(path, other)) {
             return Err(CommandError::usage(anyhow!("--report {} would overwrite a transcript", path.display()))
-                .hint("use another name, such as report.json"));
+                .with_hint("use another name, such as report.json"));
         }
         Ok(probe_report(path).with_context(|| format!("write the report to {}", path.display()))?)
     }
@@ -209,7 +209,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn write_report(&self, about: About<'_>, report: &impl Serialize) -> Result<(), CommandError> {
+    pub(crate) fn write_report(&self, about: ResultSubject<'_>, report: &impl Serialize) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
         let line = to_json(&self.reporting.verb, about, report)? + "\n";
         Ok(write_report(path, &escape_unprintable(&line)).with_context(|| format!("write {}", path.display()))?)
@@ -217,7 +217,7 @@ impl Context<'_> {
 }
 
 /// Whether both paths lead to one file, or would if they existed.
-fn is_same(left: &Path, right: &Path) -> bool {
+fn is_same_file(left: &Path, right: &Path) -> bool {
     let place = |path: &Path| {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))

@@ -16,38 +16,38 @@ use super::commands::{
     doctor, export, find, fit, gain, keep, list, log, man, map, overview, pick, prune, refs, repair, restore, run,
     scrub, show, slim, stats, truncate, undo,
 };
-use super::context::{Context, Form, Reporting};
-use super::root::{Args, Configured, Groups, Verb};
+use super::context::{Context, OutputForm, ReportSettings};
+use super::root::{Args, ConfigNeed, HelpGroups, Verb};
 use super::settings::former_settings;
 use super::suggest;
 use crate::cli::config::is_variable;
 use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
-use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::error::{CommandError, Completion, FailureKind};
 use crate::terminal::interrupt;
-use crate::terminal::ui::{Streams, Ui, print_usage};
+use crate::terminal::ui::{CapturedOutput, Ui, print_usage};
 use ctxc_transcript::Format;
 
 /// Runs `ctxc` with the arguments and the environment of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    if let Some(answered) = complete() {
+    if let Some(answered) = answer_completion() {
         return answered;
     }
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let Parsed { args, verb } = match parse(&typed) {
+    let ParsedCommand { args, verb } = match parse(&typed) {
         Ok(parsed) => parsed,
-        Err(error) => return usage_shown(&error, &typed),
+        Err(error) => return print_usage_error(&error, &typed),
     };
-    let ui = Ui::new(args.global.verbosity(), args.global.color, interrupt::watch());
+    let ui = Ui::new(args.global.verbosity(), args.global.color, interrupt::watch_signals());
     // Output made from help texts alone does not need a valid configuration.
     let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
     let environment = environment.map(|environment| environment.of_agent(args.global.agent.map(Format::from)));
-    let reporting = args.global.reporting(verb);
+    let reporting = args.global.report_settings(verb);
     warn_of_unknown_variables(&ui);
     let done = match (environment, args) {
-        (Ok(environment), args) => dispatch(args, reporting.clone(), &environment, &ui),
+        (Ok(environment), args) => run_verb(args, reporting.clone(), &environment, &ui),
         // The doctor has to report errors of the configuration too.
         (Err(error), Args { verb: Some(Verb::Doctor(typed)), .. }) => {
             let environment = Environment::without_configuration();
@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
         }
         (Err(error), _) => Err(error),
     };
-    ended(done, &reporting, &ui).into()
+    finish_command(done, &reporting, &ui).into()
 }
 
 /// Warns about variables that look like settings but are not.
@@ -64,13 +64,15 @@ fn warn_of_unknown_variables(ui: &Ui) {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CTXC_") && !is_variable(&name) {
-            ui.warning(format_args!("{name} is set, but is no setting of ctxc; run `ctxc config` for the settings"));
+            ui.print_warning(format_args!(
+                "{name} is set, but is no setting of ctxc; run `ctxc config` for the settings"
+            ));
         }
     }
 }
 
 /// Answers a shell that requests a completion; `None` for other command lines.
-fn complete() -> Option<ExitCode> {
+fn answer_completion() -> Option<ExitCode> {
     let folder = std::env::current_dir().ok();
     match CompleteEnv::with_factory(Args::command).try_complete(std::env::args_os(), folder.as_deref()) {
         Ok(false) => None,
@@ -80,7 +82,7 @@ fn complete() -> Option<ExitCode> {
 }
 
 /// The arguments, and the verb as results name it.
-struct Parsed {
+struct ParsedCommand {
     args: Args,
     verb: String,
 }
@@ -89,12 +91,12 @@ struct Parsed {
 ///
 /// # Errors
 /// When the command line is invalid, or asks for help.
-fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
+fn parse(typed: &[OsString]) -> Result<ParsedCommand, clap::Error> {
     let words: Vec<_> = typed.iter().skip(1).collect();
     if matches!(words.as_slice(), [help, all] if *help == "help" && *all == "--all") {
-        Args::grouped(Groups::All).try_get_matches_from(["ctxc", "--help"])?;
+        Args::grouped_command(HelpGroups::All).try_get_matches_from(["ctxc", "--help"])?;
     }
-    let mut command = Args::grouped(Groups::First);
+    let mut command = Args::grouped_command(HelpGroups::First);
     let is_negative = |word: &&OsString| matches!(word.as_encoded_bytes(), [b'-', b'0'..=b'9', ..]);
     if words.iter().any(is_negative) {
         command = suggest::with_negative_values(command);
@@ -109,7 +111,7 @@ fn parse(typed: &[OsString]) -> Result<Parsed, clap::Error> {
     let former = former_settings(&matches);
     let mut args = Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))?;
     args.global.config.extend(former);
-    Ok(Parsed { args, verb })
+    Ok(ParsedCommand { args, verb })
 }
 
 /// The verb with its subcommand, such as `archive list`.
@@ -147,7 +149,7 @@ pub struct CommandOutput {
 pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &HostEnvironment) -> CommandOutput {
     let args = std::iter::once("ctxc".into()).chain(args.into_iter().map(Into::into));
     let typed: Vec<OsString> = args.collect();
-    let Parsed { args, verb } = match parse(&typed) {
+    let ParsedCommand { args, verb } = match parse(&typed) {
         Ok(parsed) => parsed,
         Err(error) => {
             let text = error.render().to_string().into_bytes();
@@ -156,17 +158,17 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
             return CommandOutput { code: if is_asked { 0 } else { 2 }, stdout, stderr };
         }
     };
-    let streams = Streams::default();
-    let ui = Ui::kept(args.global.verbosity(), streams.clone(), Arc::default());
+    let streams = CapturedOutput::default();
+    let ui = Ui::to_memory(args.global.verbosity(), streams.clone(), Arc::default());
     let variable = |name: &str| {
         let found = host.variables.iter().rev().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
     let environment = Environment::of(variable, host.cwd.clone(), None);
     let environment = environment.map(|environment| environment.of_agent(args.global.agent.map(Format::from)));
-    let reporting = args.global.reporting(verb);
-    let done = environment.and_then(|environment| dispatch(args, reporting.clone(), &environment, &ui));
-    let code = ended(done, &reporting, &ui);
+    let reporting = args.global.report_settings(verb);
+    let done = environment.and_then(|environment| run_verb(args, reporting.clone(), &environment, &ui));
+    let code = finish_command(done, &reporting, &ui);
     drop(ui);
     let (stdout, stderr) = streams.into_parts();
     CommandOutput { code, stdout, stderr }
@@ -174,7 +176,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
 
 /// Validates a command line; the error is the message of clap.
 fn check(typed: &[OsString]) -> Result<(), String> {
-    parse(typed).map(drop).map_err(|error| usage(&error).message)
+    parse(typed).map(drop).map_err(|error| usage_error(&error).message)
 }
 
 /// Runs the command line `typed` within another command, with its output going to `ui`.
@@ -182,40 +184,40 @@ fn check(typed: &[OsString]) -> Result<(), String> {
 /// # Errors
 /// When the command fails; the error was not printed to `ui`.
 fn run_one(typed: &[OsString], environment: &Environment, ui: &Ui) -> Result<Completion, ErrorReport> {
-    let Parsed { args, verb } = parse(typed).map_err(|error| usage(&error))?;
-    let reporting = args.global.reporting(verb);
-    dispatch(args, reporting, environment, ui).map_err(|error| error.report())
+    let ParsedCommand { args, verb } = parse(typed).map_err(|error| usage_error(&error))?;
+    let reporting = args.global.report_settings(verb);
+    run_verb(args, reporting, environment, ui).map_err(|error| error.to_report())
 }
 
 /// Prints the error of a failed command, and returns the exit code. With `--json` the error is the result, unless one was
 /// printed already.
-fn ended(done: Result<Completion, CommandError>, reporting: &Reporting, ui: &Ui) -> u8 {
+fn finish_command(done: Result<Completion, CommandError>, reporting: &ReportSettings, ui: &Ui) -> u8 {
     match done {
         Ok(completion) => completion.exit_code(),
         Err(error) => {
             error.print(ui);
-            if reporting.form == Form::Json && error.kind() != Kind::ClosedPipe && !ui.has_output() {
+            if reporting.form == OutputForm::Json && error.kind() != FailureKind::ClosedPipe && !ui.has_output() {
                 // If standard output is closed, the exit code and standard error must do.
-                let _ = failure_to_json(Some(&reporting.verb), error.report()).map(|line| ui.data_line(line));
+                let _ = failure_to_json(Some(&reporting.verb), error.to_report()).map(|line| ui.print_line(line));
             }
             error.exit_code()
         }
     }
 }
 
-fn dispatch(
+fn run_verb(
     Args { verb, of, global }: Args,
-    reporting: Reporting,
+    reporting: ReportSettings,
     environment: &Environment,
     ui: &Ui,
 ) -> Result<Completion, CommandError> {
     if let Some(error) = &environment.ignored_project {
-        match verb.as_ref().map_or(Configured::Barely, Verb::configured) {
-            Configured::Fully => return Err(error.usage_again()),
-            Configured::Barely => {
-                ui.warning(format_args!("the configuration of this project is ignored: {}", error.sentence()));
+        match verb.as_ref().map_or(ConfigNeed::Barely, Verb::config_need) {
+            ConfigNeed::Fully => return Err(error.repeat_usage_error()),
+            ConfigNeed::Barely => {
+                ui.print_warning(format_args!("the configuration of this project is ignored: {}", error.as_sentence()));
             }
-            Configured::Elsewhere => {}
+            ConfigNeed::Elsewhere => {}
         }
     }
     let environment = &environment.with_settings(&global.config)?;
@@ -244,7 +246,7 @@ fn dispatch(
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(args, &context)?,
         Verb::Export(args) => return export::run(&args, &context),
-        Verb::Batch(args) => return batch::run(&args, &context, batch::Runner { check, run_one }),
+        Verb::Batch(args) => return batch::run(&args, &context, batch::CommandRunner { check, run_one }),
         Verb::Client(args) => return client::run(args, &context),
         Verb::Statusline(args) => client::run_status_line(&args, &context)?,
         Verb::Config => config::run(&context)?,
@@ -272,12 +274,12 @@ fn usage_as_json(error: &clap::Error, typed: &[OsString]) -> Vec<u8> {
     }
     let command = Args::command();
     let verb = typed.iter().skip(1).find_map(|it| command.find_subcommand(it)).map(clap::Command::get_name);
-    let line = failure_to_json(verb, usage(error));
+    let line = failure_to_json(verb, usage_error(error));
     line.map(|line| (line + "\n").into_bytes()).unwrap_or_default()
 }
 
 /// An error of clap as an error report.
-fn usage(error: &clap::Error) -> ErrorReport {
+fn usage_error(error: &clap::Error) -> ErrorReport {
     let text = error.render().to_string();
     // `error: MESSAGE`, then tips and the usage, separated by empty lines.
     let mut parts = text.split("\n\n").map(str::trim);
@@ -288,7 +290,7 @@ fn usage(error: &clap::Error) -> ErrorReport {
 }
 
 /// Prints an error of clap, and returns its exit code.
-fn usage_shown(error: &clap::Error, typed: &[OsString]) -> ExitCode {
+fn print_usage_error(error: &clap::Error, typed: &[OsString]) -> ExitCode {
     let is_printed = print_usage(error, &usage_as_json(error, typed)).is_ok();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if is_printed => ExitCode::SUCCESS,

@@ -10,10 +10,10 @@ use anyhow::Context;
 use etcetera::BaseStrategy;
 
 use super::client::{FoundClient, find_client};
-use super::config::{Config, Layer, Source, keep_careful};
+use super::config::{Config, ConfigLayer, Source, keep_careful};
 use super::settings::Setting;
 use crate::session::error::CommandError;
-use crate::session::options::{Consent, Keep};
+use crate::session::options::{ArchiveChoice, Consent};
 use ctxc_core::apply::ArchiveRef;
 use ctxc_engine::http::{ApiKey, Endpoint};
 use ctxc_store::ArchiveUrl;
@@ -38,7 +38,7 @@ pub(crate) struct Environment {
     pub(crate) agent: Option<Format>,
     cwd: PathBuf,
     /// The layers of the configuration, strongest first.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<ConfigLayer>,
     /// The values that result from the layers.
     pub(crate) config: Config,
     /// The error of the project's file, if it has one; then all of its keys are ignored.
@@ -57,7 +57,7 @@ pub(crate) struct Environment {
     program_folders: Option<OsString>,
     /// `COLUMNS`: the width of the terminal, as the client sets it for a status line.
     pub(crate) n_columns: Option<usize>,
-    purpose: Purpose,
+    purpose: EnginePurpose,
 }
 
 /// The variable that names the folder of pi, as pi reads it.
@@ -78,7 +78,7 @@ impl fmt::Debug for Password {
 
 /// The purpose of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Purpose {
+enum EnginePurpose {
     /// Shortening texts.
     #[default]
     Main,
@@ -129,8 +129,8 @@ impl Environment {
         cwd: PathBuf,
         user_folder: Option<&Path>,
     ) -> Result<Self, CommandError> {
-        let layers = Layer::of_user(&set, user_folder)?;
-        let with_project = Layer::of_project(&set, &cwd, user_folder).and_then(|project| {
+        let layers = ConfigLayer::of_user(&set, user_folder)?;
+        let with_project = ConfigLayer::of_project(&set, &cwd, user_folder).and_then(|project| {
             let mut all = layers.clone();
             // The project's file ranks below the environment, and above the file of the user.
             all.splice(1..1, project);
@@ -150,7 +150,7 @@ impl Environment {
         let project_dir = set("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let client_session = set("CLAUDE_CODE_SESSION_ID").and_then(|id| id.into_string().ok());
         let n_columns = set("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
-        let purpose = Purpose::Main;
+        let purpose = EnginePurpose::Main;
         let postgres_password = set("PGPASSWORD").map(|value| Password(value.to_string_lossy().into_owned()));
         Ok(Self {
             claude_config_dir,
@@ -180,7 +180,7 @@ impl Environment {
             return Ok(Cow::Borrowed(self));
         }
         let mut own = self.clone();
-        own.layers.insert(0, Layer::of_command_line(typed)?);
+        own.layers.insert(0, ConfigLayer::of_command_line(typed)?);
         own.config = Config::of(&own.layers)?;
         Ok(Cow::Owned(own))
     }
@@ -189,9 +189,9 @@ impl Environment {
     /// main engine as defaults.
     pub(crate) fn for_summarizing(&self) -> Self {
         let mut own = self.clone();
-        own.purpose = Purpose::Summarizing;
+        own.purpose = EnginePurpose::Summarizing;
         let Config { summarization, engine, base_url, model, large_model, .. } = &mut own.config;
-        *engine = summarization.engine().or(*engine);
+        *engine = summarization.chosen_engine().or(*engine);
         if let Some(url) = &summarization.base_url {
             // The models of one server are not those of another.
             (*base_url, *model, *large_model) = (Some(url.clone()), None, None);
@@ -201,7 +201,7 @@ impl Environment {
         }
         // A typed setting of the main engine takes precedence over the section in a file.
         let typed = self.layers.iter().find(|layer| layer.source == Source::CommandLine);
-        let is_typed = |name| typed.is_some_and(|layer| layer.sets(name));
+        let is_typed = |name| typed.is_some_and(|layer| layer.sets_key(name));
         if is_typed("base_url") && !is_typed("summarization.base_url") {
             base_url.clone_from(&self.config.base_url);
         }
@@ -245,35 +245,36 @@ impl Environment {
 
     /// The configured key for the server of this purpose.
     fn own_key(&self) -> Option<&ApiKey> {
-        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.secret(name)))
+        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.server_key(name)))
     }
 
     /// The unset variable that the configuration names for the key of the server.
     pub(crate) fn missing_variable(&self) -> Option<&str> {
-        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.missing(name)))
+        self.key_names().iter().find_map(|name| self.layers.iter().find_map(|layer| layer.missing_variable(name)))
     }
 
     /// The keys of the configuration that may have the key of the server, strongest first.
     fn key_names(&self) -> &'static [&'static str] {
         match self.purpose {
-            Purpose::Main => &["api_key"],
+            EnginePurpose::Main => &["api_key"],
             // The main key is only for the main server.
-            Purpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
-            Purpose::Summarizing => &["summarization.api_key", "api_key"],
+            EnginePurpose::Summarizing if self.config.summarization.base_url.is_some() => &["summarization.api_key"],
+            EnginePurpose::Summarizing => &["summarization.api_key", "api_key"],
         }
     }
 
     /// The variable that sets the key of the server.
     pub(crate) fn key_variable(&self) -> &'static str {
         match self.purpose {
-            Purpose::Main => "CTXC_API_KEY",
-            Purpose::Summarizing => "CTXC_SUMMARIZATION_API_KEY",
+            EnginePurpose::Main => "CTXC_API_KEY",
+            EnginePurpose::Summarizing => "CTXC_SUMMARIZATION_API_KEY",
         }
     }
 
     /// The variable that sets the key in use: that of the main server if its key is used for summaries too.
     pub(crate) fn used_key_variable(&self) -> &'static str {
-        let used = self.key_names().iter().find(|name| self.layers.iter().any(|layer| layer.secret(name).is_some()));
+        let used =
+            self.key_names().iter().find(|name| self.layers.iter().any(|layer| layer.server_key(name).is_some()));
         match used {
             Some(&"api_key") => "CTXC_API_KEY",
             None if self.key_names().contains(&"api_key") => "CTXC_API_KEY",
@@ -283,37 +284,37 @@ impl Environment {
 
     /// The key for the embeddings server at `endpoint`: its own, else that of OpenRouter if the server is OpenRouter.
     pub(crate) fn embeddings_key_for(&self, endpoint: &Endpoint) -> Option<ApiKey> {
-        let own = self.layers.iter().find_map(|layer| layer.secret("embeddings.api_key").cloned());
+        let own = self.layers.iter().find_map(|layer| layer.server_key("embeddings.api_key").cloned());
         own.or_else(|| self.openrouter_key.clone().filter(|_| endpoint.is_openrouter()))
     }
 
     /// Whether the user's own configuration names the embeddings server.
     pub(crate) fn user_names_embeddings(&self) -> bool {
-        self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets("embeddings.base_url"))
+        self.layers.iter().any(|layer| matches!(layer.source, Source::User(_)) && layer.sets_key("embeddings.base_url"))
     }
 
     /// Whether the user's own configuration asks for the engine `chat`, which is consent to send texts to it.
     pub(crate) fn user_asks_for_chat(&self) -> bool {
         let name = match self.purpose {
-            Purpose::Summarizing if self.config.summarization.engine().is_some() => "summarization.engine",
-            Purpose::Main | Purpose::Summarizing => "engine",
+            EnginePurpose::Summarizing if self.config.summarization.chosen_engine().is_some() => "summarization.engine",
+            EnginePurpose::Main | EnginePurpose::Summarizing => "engine",
         };
-        let is_user = |layer: &Layer| matches!(layer.source, Source::User(_));
-        self.layers.iter().any(|layer| is_user(layer) && layer.says(name, "chat"))
+        let is_user = |layer: &ConfigLayer| matches!(layer.source, Source::User(_));
+        self.layers.iter().any(|layer| is_user(layer) && layer.sets_text(name, "chat"))
     }
 
     /// The consent of the user's own configuration to store complete sessions in an archive on a server (N-09).
     pub(crate) fn server_consent(&self) -> Consent {
-        self.consent("keep_on_server")
+        self.consent_to("keep_on_server")
     }
 
     /// The consent of the user's own configuration to append to sessions of Codex (O-05).
     pub(crate) fn codex_consent(&self) -> Consent {
-        self.consent("codex_in_place")
+        self.consent_to("codex_in_place")
     }
 
-    fn consent(&self, key: &str) -> Consent {
-        let is_given = |layer: &Layer| matches!(layer.source, Source::User(_)) && layer.is_true(key);
+    fn consent_to(&self, key: &str) -> Consent {
+        let is_given = |layer: &ConfigLayer| matches!(layer.source, Source::User(_)) && layer.is_true(key);
         if self.layers.iter().any(is_given) { Consent::Given } else { Consent::Ask }
     }
 
@@ -326,7 +327,7 @@ impl Environment {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
                 .context("find ~/.claude")
-                .map_err(|error| CommandError::usage(error).hint("set CLAUDE_CONFIG_DIR or use a path"))?
+                .map_err(|error| CommandError::usage(error).with_hint("set CLAUDE_CONFIG_DIR or use a path"))?
                 .join(".claude"),
         };
         let pi = self.pi_agent_dir.clone().or_else(|| Some(etcetera::home_dir().ok()?.join(".pi/agent")));
@@ -381,8 +382,8 @@ impl Environment {
     ///
     /// # Errors
     /// When the URL is invalid.
-    pub(crate) fn archive_ref(&self, keep: &Keep) -> Result<ArchiveRef, CommandError> {
-        let Keep::In(url) = keep else { return Ok(ArchiveRef::Nowhere) };
+    pub(crate) fn archive_ref(&self, keep: &ArchiveChoice) -> Result<ArchiveRef, CommandError> {
+        let ArchiveChoice::In(url) = keep else { return Ok(ArchiveRef::Nowhere) };
         match url.parse().map_err(CommandError::usage)? {
             ArchiveUrl::Memory => Ok(ArchiveRef::Nowhere),
             // A transcript must not contain the password.
@@ -423,7 +424,7 @@ pub(super) fn other_clients() -> Vec<PathBuf> {
 fn base_folders() -> Result<impl BaseStrategy, CommandError> {
     etcetera::choose_base_strategy()
         .context("find the data folder")
-        .map_err(|error| CommandError::usage(error).hint("set CTXC_ARCHIVE or use --archive"))
+        .map_err(|error| CommandError::usage(error).with_hint("set CTXC_ARCHIVE or use --archive"))
 }
 
 /// The current folder with resolved links, as the client uses it; empty if it no longer exists.

@@ -20,4 +20,4 @@ mod suggest;
 pub use dispatch::{CommandOutput, HostEnvironment, main, run_within};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use plan_file::reads_any_plan;
-pub use schema::{ResultSchema, Schemas, schemas};
+pub use schema::{ResultSchema, Schemas, generate_schemas};

@@ -37,7 +37,7 @@ pub(super) struct PlanFile {
 /// When the file cannot be read, or is not a plan of this version; the message has the line.
 pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
     let text = while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()));
-    let text = text.map_err(|error| CommandError::usage(error).hint(MAKE_ONE))?;
+    let text = text.map_err(|error| CommandError::usage(error).with_hint(MAKE_ONE))?;
     parse(path, &text)
 }
 
@@ -46,7 +46,7 @@ fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
     let plan: PlanFile = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
-        CommandError::usage(anyhow!("invalid plan {}{line}: {}", path.display(), error.message())).hint(MAKE_ONE)
+        CommandError::usage(anyhow!("invalid plan {}{line}: {}", path.display(), error.message())).with_hint(MAKE_ONE)
     })?;
     if plan.plan != FORM {
         return Err(CommandError::usage(anyhow!(
@@ -59,7 +59,7 @@ fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
 }
 
 /// The fingerprint as a plan contains it.
-pub(super) fn name_of(fingerprint: Fingerprint) -> String {
+pub(super) fn format_fingerprint(fingerprint: Fingerprint) -> String {
     format!("{}-{:016x}", fingerprint.len, fingerprint.checksum)
 }
 
@@ -70,7 +70,7 @@ pub fn reads_any_plan(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     match parse(Path::new("plan.toml"), &text) {
         Ok(plan) => plan.plan == FORM,
-        Err(error) => !error.explained().is_empty(),
+        Err(error) => !error.text_with_hints().is_empty(),
     }
 }
 

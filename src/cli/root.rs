@@ -14,7 +14,7 @@ use super::commands::{
     export, find, fit, gain, keep, list, log, man, map, pick, prune, refs, repair, restore, run, scrub, show, slim,
     stats, truncate, undo,
 };
-use super::context::{Form, Reporting};
+use super::context::{OutputForm, ReportSettings};
 use super::settings::{Setting, parse_setting, with_former_options};
 use crate::terminal::ui::Verbosity;
 use ctxc_transcript::Format;
@@ -46,7 +46,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 
 /// The groups of verbs in a help text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Groups {
+pub(crate) enum HelpGroups {
     /// The verbs of daily use, and a note on the others.
     First,
     /// All verbs.
@@ -55,7 +55,7 @@ pub(crate) enum Groups {
 
 impl Args {
     /// The command line with verbs listed in groups, which `clap` does not support.
-    pub(crate) fn grouped(groups: Groups) -> clap::Command {
+    pub(crate) fn grouped_command(groups: HelpGroups) -> clap::Command {
         let command = Self::command();
         let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
         let verb = |name: &&str| {
@@ -64,8 +64,8 @@ impl Args {
             Some(format!("  {literal}{name:<11}{literal:#}  {about}\n"))
         };
         let (n_shown, more) = match groups {
-            Groups::First => (1, "\nMore: ctxc help --all\n"),
-            Groups::All => (GROUPS.len(), ""),
+            HelpGroups::First => (1, "\nMore: ctxc help --all\n"),
+            HelpGroups::All => (GROUPS.len(), ""),
         };
         let shown = GROUPS.iter().take(n_shown).flat_map(|(heading, verbs)| {
             let heading = format!("\n{header}{heading}:{header:#}\n");
@@ -211,7 +211,7 @@ pub(crate) enum Verb {
 
 /// The effect of an invalid configuration on a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Configured {
+pub(crate) enum ConfigNeed {
     /// The verb shortens sessions, or shows the configuration: it refuses to start.
     Fully,
     /// The verb only reads or restores, which a broken file must not prevent.
@@ -222,7 +222,7 @@ pub(crate) enum Configured {
 
 impl Verb {
     /// The effect of an invalid configuration on this verb.
-    pub(crate) fn configured(&self) -> Configured {
+    pub(crate) fn config_need(&self) -> ConfigNeed {
         match self {
             Self::Fit(_)
             | Self::Compress(_)
@@ -234,11 +234,11 @@ impl Verb {
             | Self::Distill(_)
             | Self::Run(_)
             | Self::Buffer(_)
-            | Self::Config => Configured::Fully,
+            | Self::Config => ConfigNeed::Fully,
             #[cfg(feature = "mcp")]
-            Self::Mcp(_) => Configured::Fully,
-            Self::Client(args) if args.compacts() => Configured::Fully,
-            Self::Doctor(_) | Self::Batch(_) | Self::Completions(_) | Self::Man(_) => Configured::Elsewhere,
+            Self::Mcp(_) => ConfigNeed::Fully,
+            Self::Client(args) if args.is_about_compaction() => ConfigNeed::Fully,
+            Self::Doctor(_) | Self::Batch(_) | Self::Completions(_) | Self::Man(_) => ConfigNeed::Elsewhere,
             Self::Undo(_)
             | Self::Find(_)
             | Self::Map(_)
@@ -259,7 +259,7 @@ impl Verb {
             | Self::Archive(_)
             | Self::Client(_)
             | Self::Statusline(_)
-            | Self::Export(_) => Configured::Barely,
+            | Self::Export(_) => ConfigNeed::Barely,
         }
     }
 }
@@ -300,9 +300,9 @@ impl GlobalArgs {
         }
     }
 
-    pub(crate) fn reporting(&self, verb: String) -> Reporting {
-        let form = if self.json { Form::Json } else { Form::Text };
-        Reporting { verb, form, report: self.report.clone() }
+    pub(crate) fn report_settings(&self, verb: String) -> ReportSettings {
+        let form = if self.json { OutputForm::Json } else { OutputForm::Text };
+        ReportSettings { verb, form, report: self.report.clone() }
     }
 }
 

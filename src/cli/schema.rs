@@ -30,12 +30,12 @@ pub struct Schemas {
 
 /// Generates the schemas of all results.
 #[must_use]
-pub fn schemas() -> Schemas {
-    let mut all = Collector {
-        generator: SchemaSettings::draft2020_12().for_serialize().with_transform(Plain).into_generator(),
+pub fn generate_schemas() -> Schemas {
+    let mut all = SchemaCollector {
+        generator: SchemaSettings::draft2020_12().for_serialize().with_transform(PlainNumbers).into_generator(),
         results: Vec::new(),
     };
-    let failure = all.schema::<Failure<'_>>();
+    let failure = all.schema_of::<Failure<'_>>();
     all.results.push(ResultSchema { verbs: &[], schema: failure });
     all.add::<report::stats::Stats>(&["stats"]);
     all.add::<report::list::List>(&["list"]);
@@ -82,31 +82,31 @@ pub fn schemas() -> Schemas {
     all.add::<report::buffer::DeleteReport>(&["buffer delete"]);
     all.add::<report::buffer::Buffers>(&["buffer list"]);
     all.add::<config::ConfigReport>(&["config"]);
-    let Collector { mut generator, results } = all;
+    let SchemaCollector { mut generator, results } = all;
     Schemas { results, definitions: generator.take_definitions(true) }
 }
 
-struct Collector {
+struct SchemaCollector {
     generator: SchemaGenerator,
     results: Vec<ResultSchema>,
 }
 
-impl Collector {
+impl SchemaCollector {
     /// Adds the envelope with the keys of `R`.
     fn add<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
-        let parts = [self.schema::<Envelope<'_>>(), self.schema::<R>()];
+        let parts = [self.schema_of::<Envelope<'_>>(), self.schema_of::<R>()];
         self.join(verbs, parts);
     }
 
     /// Adds the envelope with the keys common to all rewrites and those of `R`.
     fn add_rewrite<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
-        let parts = [self.schema::<Envelope<'_>>(), self.schema::<Outcome>(), self.schema::<R>()];
+        let parts = [self.schema_of::<Envelope<'_>>(), self.schema_of::<Outcome>(), self.schema_of::<R>()];
         self.join(verbs, parts);
     }
 
-    fn schema<T: JsonSchema>(&mut self) -> Value {
+    fn schema_of<T: JsonSchema>(&mut self) -> Value {
         let mut schema = T::json_schema(&mut self.generator).to_value();
-        Plain.transform_value(&mut schema);
+        PlainNumbers.transform_value(&mut schema);
         schema
     }
 
@@ -133,9 +133,9 @@ impl Collector {
 
 /// Removes the widths of numbers, which JSON does not have.
 #[derive(Clone, Debug)]
-struct Plain;
+struct PlainNumbers;
 
-impl Plain {
+impl PlainNumbers {
     fn transform_value(&mut self, value: &mut Value) {
         if let Ok(schema) = <&mut Schema>::try_from(value) {
             self.transform(schema);
@@ -143,7 +143,7 @@ impl Plain {
     }
 }
 
-impl Transform for Plain {
+impl Transform for PlainNumbers {
     fn transform(&mut self, schema: &mut Schema) {
         let is_number = schema
             .get("format")

@@ -90,7 +90,7 @@ pub(super) fn with_negative_values(command: Command) -> Command {
 
 /// `error` about the command line `typed` for `command`, with what was meant, where that is clear.
 pub(super) fn with_suggestion(mut error: clap::Error, typed: &[OsString], command: &Command) -> clap::Error {
-    if let Some(plain) = plain_number(&error) {
+    if let Some(plain) = plain_number_error(&error) {
         return plain;
     }
     let words: Vec<&str> = typed.iter().skip(1).filter_map(|word| word.to_str()).collect();
@@ -100,7 +100,7 @@ pub(super) fn with_suggestion(mut error: clap::Error, typed: &[OsString], comman
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
     };
     if let Some(word) = unknown_verb(&error).map(str::to_owned) {
-        let meant = meant(&word, verb);
+        let meant = meant_verbs(&word, verb);
         let other = COMMANDS.iter().find(|(typed, _)| *typed == word && verb.get_name() == command.get_name());
         if let Some((_, command)) = other {
             error.remove(ContextKind::SuggestedSubcommand);
@@ -122,7 +122,7 @@ pub(super) fn with_suggestion(mut error: clap::Error, typed: &[OsString], comman
 
 /// The verbs of `parent` that `word` may be: with its letters in another order, one that it is another word for, else those
 /// with the fewest typos.
-fn meant(word: &str, parent: &Command) -> Vec<String> {
+fn meant_verbs(word: &str, parent: &Command) -> Vec<String> {
     let verbs: Vec<&str> = parent.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name).collect();
     let sorted = |word: &str| {
         let mut letters: Vec<char> = word.to_lowercase().chars().collect();
@@ -153,7 +153,7 @@ fn meant_by_argument(argument: &str, verb: &Command, command: &Command) -> Optio
 }
 
 /// The error of a value that is no number, in words of people; `None` where `error` is about something else.
-fn plain_number(error: &clap::Error) -> Option<clap::Error> {
+fn plain_number_error(error: &clap::Error) -> Option<clap::Error> {
     let source = std::error::Error::source(error)?;
     let reason = source.downcast_ref::<ParseIntError>().map(ParseIntError::kind);
     let text = |kind| match error.get(kind) {

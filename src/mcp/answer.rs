@@ -35,12 +35,12 @@ impl ToolAnswer {
     /// An error as a tool result that says what to do: models read these, but not errors of the protocol.
     pub(super) fn of_error(error: &CommandError) -> Self {
         // An agent cannot use options of the command line.
-        let text = error.explained().replace(", or --all-matches for all of them", "");
+        let text = error.text_with_hints().replace(", or --all-matches for all of them", "");
         Self { text: clip_text(&text, LONGEST_ERROR), data: None, status: CallStatus::Failed }
     }
 
     /// Adds the warnings to the text.
-    pub(super) fn warned(mut self, warnings: &[String]) -> Self {
+    pub(super) fn with_warnings(mut self, warnings: &[String]) -> Self {
         for warning in warnings {
             self.text.extend(["\nwarning: ", warning]);
         }
@@ -49,7 +49,7 @@ impl ToolAnswer {
 }
 
 /// The id of the new session, and how to go on in it; empty if nothing was written.
-pub(super) fn new_session(outcome: &Outcome) -> String {
+pub(super) fn new_session_note(outcome: &Outcome) -> String {
     let Some(id) = outcome.session_id.as_ref().filter(|_| outcome.output.is_some()) else { return String::new() };
     format!(
         "new session: {id}\nthe running session does not change; later calls of these tools act on the new session, with \

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use super::tools::{FIT, HITS, Tool};
 use crate::session::cut::{CutAction, TargetSpec};
 use crate::session::error::CommandError;
-use crate::session::fit::Effort;
-use crate::session::options::Target;
-use crate::session::refs::Sort;
+use crate::session::fit::IfUnreachable;
+use crate::session::options::ContextTarget;
+use crate::session::refs::SortOrder;
 use ctxc_core::plan;
 
 /// A call as it was received.
@@ -23,16 +23,16 @@ pub(super) struct CallRequest {
 /// A validated call.
 #[derive(Clone, Debug)]
 pub(crate) enum Call {
-    Context(Change),
+    Context(ContextChange),
     CompactContext,
-    MemoryRead(Wanted),
+    MemoryRead(MemoryRequest),
     ContextStats,
     ContextRefs(RefsPage),
 }
 
 /// The change that `context` makes.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
+pub(crate) enum ContextChange {
     /// Removes or replaces the named items.
     Cut(CutAction, Vec<TargetSpec>),
     /// Restores the named items.
@@ -40,12 +40,12 @@ pub(crate) enum Change {
     /// Removes superseded tool results.
     Prune,
     /// Shrinks the session to a target, or as far as the effort allows if it cannot be reached.
-    Fit(Target, Effort),
+    Fit(ContextTarget, IfUnreachable),
 }
 
 /// The entries that `memory_read` returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum MemoryRequest {
     /// The entries that match a query best, at most `limit` of them.
     Matches { query: String, limit: u32 },
     /// The complete entry with this id, from this page on.
@@ -56,13 +56,13 @@ pub(crate) enum Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefsPage {
     pub(super) page: usize,
-    pub(super) listed: Listed,
-    pub(super) sort: Sort,
+    pub(super) listed: RefKind,
+    pub(super) sort: SortOrder,
 }
 
 /// The kind of items that `context_refs` lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listed {
+pub(crate) enum RefKind {
     Calls,
     Messages,
 }
@@ -76,30 +76,30 @@ impl Call {
         let arguments = Arguments { tool: request.tool, values: &request.arguments };
         arguments.refuse_unknown()?;
         match request.tool {
-            Tool::Context => arguments.context(),
+            Tool::Context => arguments.parse_context(),
             Tool::CompactContext => Ok(Self::CompactContext),
-            Tool::MemoryRead => arguments.wanted().map(Self::MemoryRead),
+            Tool::MemoryRead => arguments.parse_memory_read().map(Self::MemoryRead),
             Tool::ContextStats => Ok(Self::ContextStats),
             Tool::ContextRefs => {
-                let listed = match arguments.string("list")?.as_deref() {
-                    None | Some("calls") => Listed::Calls,
-                    Some("messages") => Listed::Messages,
+                let listed = match arguments.string_argument("list")?.as_deref() {
+                    None | Some("calls") => RefKind::Calls,
+                    Some("messages") => RefKind::Messages,
                     Some(other) => {
                         return Err(arguments
-                            .wrong(&format!("there is no list of {other:?}"))
-                            .hint("`list` is \"calls\" or \"messages\""));
+                            .invalid_call_error(&format!("there is no list of {other:?}"))
+                            .with_hint("`list` is \"calls\" or \"messages\""));
                     }
                 };
-                let sort = match arguments.string("sort")?.as_deref() {
-                    None | Some("age") => Sort::Age,
-                    Some("size") => Sort::Tokens,
+                let sort = match arguments.string_argument("sort")?.as_deref() {
+                    None | Some("age") => SortOrder::Age,
+                    Some("size") => SortOrder::Tokens,
                     Some(other) => {
                         return Err(arguments
-                            .wrong(&format!("it cannot sort by {other:?}"))
-                            .hint("`sort` is \"age\" or \"size\""));
+                            .invalid_call_error(&format!("it cannot sort by {other:?}"))
+                            .with_hint("`sort` is \"age\" or \"size\""));
                     }
                 };
-                Ok(Self::ContextRefs(RefsPage { page: arguments.page()?, listed, sort }))
+                Ok(Self::ContextRefs(RefsPage { page: arguments.parse_page()?, listed, sort }))
             }
         }
     }
@@ -112,83 +112,94 @@ struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    fn context(self) -> Result<Call, CommandError> {
+    fn parse_context(self) -> Result<Call, CommandError> {
         const ACTIONS: &str = "`action` is \"discard\", \"distill\", \"restore\", \"prune\" or \"fit\"; one for all targets \
                                of a call";
-        let action = match self.string("action")?.as_deref() {
+        let action = match self.string_argument("action")?.as_deref() {
             Some("discard") => Some(CutAction::Discard),
             Some("distill") => Some(CutAction::Distill),
             Some("restore") => None,
             Some("prune") => {
-                self.refuse(&["targets", "to", "force"], "prune takes none: it removes what is superseded")?;
-                return Ok(Call::Context(Change::Prune));
+                self.refuse_given(&["targets", "to", "force"], "prune takes none: it removes what is superseded")?;
+                return Ok(Call::Context(ContextChange::Prune));
             }
-            Some("fit") => return self.fit().map(Call::Context),
-            Some(other) => return Err(self.wrong(&format!("there is no action {other:?}")).hint(ACTIONS)),
-            None => return Err(self.wrong("it has no `action`").hint(ACTIONS)),
+            Some("fit") => return self.parse_fit().map(Call::Context),
+            Some(other) => {
+                return Err(self.invalid_call_error(&format!("there is no action {other:?}")).with_hint(ACTIONS));
+            }
+            None => return Err(self.invalid_call_error("it has no `action`").with_hint(ACTIONS)),
         };
-        self.refuse(&["to", "force"], "only fit takes it")?;
-        let rows = self.rows()?;
-        let specs = rows.into_iter().map(|row| spec(action, row)).collect::<Result<Vec<_>, _>>()?;
+        self.refuse_given(&["to", "force"], "only fit takes it")?;
+        let rows = self.parse_targets()?;
+        let specs = rows.into_iter().map(|row| target_spec(action, row)).collect::<Result<Vec<_>, _>>()?;
         Ok(Call::Context(match action {
-            Some(action) => Change::Cut(action, specs),
-            None => Change::Restore(specs),
+            Some(action) => ContextChange::Cut(action, specs),
+            None => ContextChange::Restore(specs),
         }))
     }
 
-    fn fit(self) -> Result<Change, CommandError> {
-        self.refuse(&["targets"], "fit takes `to`, such as \"50%\" or \"60k\"")?;
-        let to = self.string("to")?.unwrap_or_else(|| FIT.to_owned());
+    fn parse_fit(self) -> Result<ContextChange, CommandError> {
+        self.refuse_given(&["targets"], "fit takes `to`, such as \"50%\" or \"60k\"")?;
+        let to = self.string_argument("to")?.unwrap_or_else(|| FIT.to_owned());
         let target = to.parse().map_err(|error: String| {
-            self.wrong(&format!("its `to`, {to:?}, is no target: {error}")).hint("such as \"50%\" or \"60k\"")
+            self.invalid_call_error(&format!("its `to`, {to:?}, is no target: {error}"))
+                .with_hint("such as \"50%\" or \"60k\"")
         })?;
         let effort = match self.values.get("force") {
-            None | Some(Value::Null | Value::Bool(false)) => Effort::Exact,
-            Some(Value::Bool(true)) => Effort::Best,
-            Some(other) => return Err(self.wrong(&format!("its `force` is {}, and no boolean", kind_of(other)))),
+            None | Some(Value::Null | Value::Bool(false)) => IfUnreachable::Exact,
+            Some(Value::Bool(true)) => IfUnreachable::Best,
+            Some(other) => {
+                return Err(
+                    self.invalid_call_error(&format!("its `force` is {}, and no boolean", json_type_name(other)))
+                );
+            }
         };
-        Ok(Change::Fit(target, effort))
+        Ok(ContextChange::Fit(target, effort))
     }
 
-    fn wanted(self) -> Result<Wanted, CommandError> {
-        let given = |name| self.string(name).map(|text| text.filter(|text| !text.trim().is_empty()));
+    fn parse_memory_read(self) -> Result<MemoryRequest, CommandError> {
+        let given = |name| self.string_argument(name).map(|text| text.filter(|text| !text.trim().is_empty()));
         let (query, id) = (given("query")?, given("id")?);
         match (query, id) {
             (Some(query), None) => {
-                self.refuse(&["page"], "only an entry by its `id` has pages")?;
-                let limit = self.number("limit", u64::from(HITS.1))?;
+                self.refuse_given(&["page"], "only an entry by its `id` has pages")?;
+                let limit = self.number_argument("limit", u64::from(HITS.1))?;
                 let limit = limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(HITS.0);
-                Ok(Wanted::Matches { query, limit })
+                Ok(MemoryRequest::Matches { query, limit })
             }
-            (None, Some(id)) => Ok(Wanted::Entry { id: id.trim().to_owned(), page: self.page()? }),
-            (Some(_), Some(_)) => Err(self.wrong("it has a `query` and an `id`").hint("give one of them")),
-            (None, None) => Err(self.wrong("it has no `query`").hint("add words to search for, or an `id`")),
+            (None, Some(id)) => Ok(MemoryRequest::Entry { id: id.trim().to_owned(), page: self.parse_page()? }),
+            (Some(_), Some(_)) => {
+                Err(self.invalid_call_error("it has a `query` and an `id`").with_hint("give one of them"))
+            }
+            (None, None) => {
+                Err(self.invalid_call_error("it has no `query`").with_hint("add words to search for, or an `id`"))
+            }
         }
     }
 
     /// Refuses the parameters `names`, with the hint `why`.
-    fn refuse(self, names: &[&str], why: &str) -> Result<(), CommandError> {
+    fn refuse_given(self, names: &[&str], why: &str) -> Result<(), CommandError> {
         let is_given = |name: &&&str| self.values.get(**name).is_some_and(|value| !value.is_null());
         match names.iter().find(is_given) {
-            Some(name) => Err(self.wrong(&format!("`{name}` does not go with it")).hint(why)),
+            Some(name) => Err(self.invalid_call_error(&format!("`{name}` does not go with it")).with_hint(why)),
             None => Ok(()),
         }
     }
 
-    fn page(self) -> Result<usize, CommandError> {
-        let page = self.number("page", u64::MAX)?.and_then(|page| usize::try_from(page).ok());
+    fn parse_page(self) -> Result<usize, CommandError> {
+        let page = self.number_argument("page", u64::MAX)?.and_then(|page| usize::try_from(page).ok());
         Ok(page.unwrap_or(1))
     }
 
     /// The pairs of `targets`. A model may pass the array as a string, or a target alone without its brackets.
-    fn rows(self) -> Result<Vec<(String, Option<String>)>, CommandError> {
+    fn parse_targets(self) -> Result<Vec<(String, Option<String>)>, CommandError> {
         const HINT: &str = r#"`targets` is an array of [target] or [target, summary], such as [["r_3f9a1"], ["Let me explain...edge cases"]]; nothing was changed"#;
         let given = self.values.get("targets");
         let parsed = given.and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
         let rows = match parsed.as_ref().or(given) {
             Some(Value::Array(rows)) if !rows.is_empty() => rows,
-            Some(Value::Array(_)) | None => return Err(self.wrong("it has no `targets`").hint(HINT)),
-            Some(_) => return Err(self.wrong("its `targets` are no array").hint(HINT)),
+            Some(Value::Array(_)) | None => return Err(self.invalid_call_error("it has no `targets`").with_hint(HINT)),
+            Some(_) => return Err(self.invalid_call_error("its `targets` are no array").with_hint(HINT)),
         };
         let row = |(at, row): (usize, &Value)| {
             let pair: Option<(String, Option<String>)> = match row {
@@ -200,21 +211,25 @@ impl Arguments<'_> {
                 },
                 _ => None,
             };
-            pair.ok_or_else(|| self.wrong(&format!("number {} of its `targets` is no such pair", at + 1)).hint(HINT))
+            pair.ok_or_else(|| {
+                self.invalid_call_error(&format!("number {} of its `targets` is no such pair", at + 1)).with_hint(HINT)
+            })
         };
         rows.iter().enumerate().map(row).collect()
     }
 
-    fn string(self, name: &str) -> Result<Option<String>, CommandError> {
+    fn string_argument(self, name: &str) -> Result<Option<String>, CommandError> {
         match self.values.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(self.wrong(&format!("its `{name}` is {}, and no string", kind_of(other)))),
+            Some(other) => {
+                Err(self.invalid_call_error(&format!("its `{name}` is {}, and no string", json_type_name(other))))
+            }
         }
     }
 
     /// The integer argument `name`, from 1 to `most`.
-    fn number(self, name: &str, most: u64) -> Result<Option<u64>, CommandError> {
+    fn number_argument(self, name: &str, most: u64) -> Result<Option<u64>, CommandError> {
         let value = match self.values.get(name) {
             None | Some(Value::Null) => return Ok(None),
             Some(value) => value,
@@ -222,27 +237,32 @@ impl Arguments<'_> {
         let number = value.as_u64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
         match number {
             Some(number) if (1..=most).contains(&number) => Ok(Some(number)),
-            _ if most == u64::MAX => Err(self.wrong(&format!("its `{name}` is no whole number from 1 on"))),
-            _ => Err(self.wrong(&format!("its `{name}` is no whole number from 1 to {most}"))),
+            _ if most == u64::MAX => {
+                Err(self.invalid_call_error(&format!("its `{name}` is no whole number from 1 on")))
+            }
+            _ => Err(self.invalid_call_error(&format!("its `{name}` is no whole number from 1 to {most}"))),
         }
     }
 
     fn refuse_unknown(self) -> Result<(), CommandError> {
-        let known = self.tool.parameters();
+        let known = self.tool.parameter_names();
         let Some(unknown) = self.values.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
         let hint = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
-        Err(self.wrong(&format!("it has no parameter {unknown:?}")).hint(hint))
+        Err(self.invalid_call_error(&format!("it has no parameter {unknown:?}")).with_hint(hint))
     }
 
-    fn wrong(self, what: &str) -> CommandError {
+    fn invalid_call_error(self, what: &str) -> CommandError {
         CommandError::usage(anyhow!("invalid call of {}: {what}", self.tool.name()))
     }
 }
 
 /// The target of a row for `action`; `None` restores it.
-fn spec(action: Option<CutAction>, (typed, summary): (String, Option<String>)) -> Result<TargetSpec, CommandError> {
+fn target_spec(
+    action: Option<CutAction>,
+    (typed, summary): (String, Option<String>),
+) -> Result<TargetSpec, CommandError> {
     let target: plan::Target = typed.parse().map_err(|error| {
-        CommandError::usage(anyhow::Error::new(error)).hint(
+        CommandError::usage(anyhow::Error::new(error)).with_hint(
             "context_refs lists handles, and patterns of messages with \"list\": \"messages\"; nothing was changed",
         )
     })?;
@@ -250,11 +270,11 @@ fn spec(action: Option<CutAction>, (typed, summary): (String, Option<String>)) -
     match (action, &summary) {
         (Some(CutAction::Distill), None) => {
             let error = CommandError::usage(anyhow!("`{typed}` has no summary"));
-            return Err(error.hint("add it as the second of the pair: [target, summary]; nothing was changed"));
+            return Err(error.with_hint("add it as the second of the pair: [target, summary]; nothing was changed"));
         }
         (Some(CutAction::Discard), Some(_)) => {
             let error = CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"));
-            return Err(error.hint("use the action distill to keep a summary; nothing was changed"));
+            return Err(error.with_hint("use the action distill to keep a summary; nothing was changed"));
         }
         _ => {}
     }
@@ -263,7 +283,7 @@ fn spec(action: Option<CutAction>, (typed, summary): (String, Option<String>)) -
     Ok(TargetSpec { typed, target, summary })
 }
 
-fn kind_of(value: &Value) -> &'static str {
+fn json_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -281,7 +301,7 @@ pub fn reads_any_call(bytes: &[u8]) -> bool {
     let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return true };
     Tool::ALL.into_iter().all(|tool| {
         let request = CallRequest { tool, arguments: arguments.clone(), call_id: None };
-        Call::of(&request).map_or_else(|error| !error.explained().is_empty(), |_| true)
+        Call::of(&request).map_or_else(|error| !error.text_with_hints().is_empty(), |_| true)
     })
 }
 
@@ -292,12 +312,12 @@ mod tests {
 
     fn call(tool: Tool, arguments: Value) -> Result<Call, String> {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        Call::of(&CallRequest { tool, arguments, call_id: None }).map_err(|error| error.explained())
+        Call::of(&CallRequest { tool, arguments, call_id: None }).map_err(|error| error.text_with_hints())
     }
 
     fn specs(arguments: Value) -> Vec<(String, Option<String>)> {
         match call(Tool::Context, arguments).unwrap() {
-            Call::Context(Change::Cut(_, specs) | Change::Restore(specs)) => {
+            Call::Context(ContextChange::Cut(_, specs) | ContextChange::Restore(specs)) => {
                 specs.into_iter().map(|spec| (spec.typed, spec.summary)).collect()
             }
             other => panic!("{other:?}"),

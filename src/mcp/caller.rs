@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::call::CallRequest;
 use super::settings::ServerSettings;
 use super::tools::Tool;
-use crate::session::error::{CommandError, describe};
+use crate::session::error::{CommandError, candidate_text};
 use crate::terminal::ui::Ui;
 use ctxc_transcript::session;
 use ctxc_transcript::session::Candidate;
@@ -34,7 +34,7 @@ const N_NAMED: usize = 10;
 ///
 /// # Errors
 /// When no session or several sessions end in this call.
-pub(super) fn find(
+pub(super) fn find_calling_session(
     settings: &ServerSettings,
     started: SystemTime,
     request: &CallRequest,
@@ -46,14 +46,14 @@ pub(super) fn find(
     let since = started.checked_sub(SLACK).unwrap_or(started);
     let mut waited = Duration::ZERO;
     loop {
-        StopRequested::check_flag(ui.stop())?;
-        let all = sessions(settings)?;
-        let calling = narrowed(calling(&all, since, request), settings, request);
+        StopRequested::check_flag(ui.stop_flag())?;
+        let all = list_sessions(settings)?;
+        let calling = narrow_callers(find_callers(&all, since, request), settings, request);
         match calling.as_slice() {
             [path] => return Ok(path.clone()),
             [] if waited < PATIENCE => {}
-            [] => return Err(unknown(&all, request)),
-            several => return Err(ambiguous(several)),
+            [] => return Err(no_caller_error(&all, request)),
+            several => return Err(several_callers_error(several)),
         }
         sleep(PAUSE);
         waited += PAUSE;
@@ -61,7 +61,7 @@ pub(super) fn find(
 }
 
 /// The sessions of the project, newest first.
-fn sessions(settings: &ServerSettings) -> Result<Vec<Candidate>, CommandError> {
+fn list_sessions(settings: &ServerSettings) -> Result<Vec<Candidate>, CommandError> {
     let mut all = Vec::new();
     for places in &settings.places {
         all.extend(session::sessions_of_project(places)?);
@@ -77,27 +77,27 @@ struct CallingSession {
     input: String,
 }
 
-fn calling(all: &[Candidate], since: SystemTime, request: &CallRequest) -> Vec<CallingSession> {
+fn find_callers(all: &[Candidate], since: SystemTime, request: &CallRequest) -> Vec<CallingSession> {
     let recent = all.iter().filter(|candidate| candidate.modified >= since);
     let ends_so = |candidate: &Candidate| {
         // A session that cannot be read could not be changed either.
         let open = File::open(&candidate.path).and_then(open_calls).ok()?;
-        let call = open.into_iter().find(|call| is_it(call, request))?;
+        let call = open.into_iter().find(|call| is_requested_call(call, request))?;
         Some(CallingSession { path: candidate.path.clone(), input: call.input })
     };
     recent.filter_map(ends_so).collect()
 }
 
 /// Whether `call` is the requested one.
-fn is_it(call: &OpenCall, request: &CallRequest) -> bool {
+fn is_requested_call(call: &OpenCall, request: &CallRequest) -> bool {
     if let Some(id) = &request.call_id {
         return call.id == *id;
     }
-    Tool::called(&call.tool) == Some(request.tool)
+    Tool::by_client_name(&call.tool) == Some(request.tool)
 }
 
 /// The sessions whose call has the same arguments, if any; among them the session that started the server, if possible.
-fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &CallRequest) -> Vec<PathBuf> {
+fn narrow_callers(calling: Vec<CallingSession>, settings: &ServerSettings, request: &CallRequest) -> Vec<PathBuf> {
     let paths = |calling: Vec<CallingSession>| calling.into_iter().map(|it| it.path).collect::<Vec<_>>();
     if calling.len() < 2 {
         return paths(calling);
@@ -113,7 +113,7 @@ fn narrowed(calling: Vec<CallingSession>, settings: &ServerSettings, request: &C
     }
 }
 
-fn unknown(all: &[Candidate], request: &CallRequest) -> CommandError {
+fn no_caller_error(all: &[Candidate], request: &CallRequest) -> CommandError {
     let error = CommandError::from(anyhow!(
         "cannot tell which session calls {}: no session of this project ends in that call",
         request.tool.name()
@@ -121,18 +121,18 @@ fn unknown(all: &[Candidate], request: &CallRequest) -> CommandError {
     let error = if all.is_empty() {
         error
     } else {
-        error.hint(list("the newest sessions of this project are", all.iter().map(describe)))
+        error.with_hint(list_rows("the newest sessions of this project are", all.iter().map(candidate_text)))
     };
-    error.hint("subagents have no session of their own; for other clients than Claude Code start the server with `ctxc mcp --session SESSION`")
+    error.with_hint("subagents have no session of their own; for other clients than Claude Code start the server with `ctxc mcp --session SESSION`")
 }
 
-fn ambiguous(several: &[PathBuf]) -> CommandError {
+fn several_callers_error(several: &[PathBuf]) -> CommandError {
     CommandError::from(anyhow!("cannot identify the session of this call: {} end in it", several.len()))
-        .hint(list("they are", several.iter().map(|path| path.display().to_string())))
-        .hint("call again when the others are done, or start the server with `ctxc mcp --session SESSION`")
+        .with_hint(list_rows("they are", several.iter().map(|path| path.display().to_string())))
+        .with_hint("call again when the others are done, or start the server with `ctxc mcp --session SESSION`")
 }
 
 /// `head`, and below it the first few rows.
-fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
+fn list_rows(head: &str, rows: impl Iterator<Item = String>) -> String {
     rows.take(N_NAMED).fold(head.to_owned(), |list, row| list + "\n  " + &row)
 }

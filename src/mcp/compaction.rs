@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::answer::ToolAnswer;
 use super::settings::ServerSettings;
-use super::subject::{Subject, rewriting};
+use super::subject::{SubjectSession, rewrite_settings};
 use crate::report::compact::{CompactReport, CompactStats};
 use crate::report::outcome::Outcome;
-use crate::report::resume::resume_words;
+use crate::report::resume::resume_command;
 use crate::session::compact::compact_session;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use crate::session::options::{Asking, Consent, EngineChoice, Trigger};
+use crate::session::options::{CompactTrigger, Consent, EngineChoice, RequestSettings};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 
@@ -20,24 +20,25 @@ use ctxc_core::apply::{Rewrite, ThinkingReach};
 ///
 /// # Errors
 /// When anything fails; then nothing was written.
-pub(super) fn answer(
-    subject: Subject,
+pub(super) fn answer_compact_context(
+    subject: SubjectSession,
     settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<(ToolAnswer, Outcome), CommandError> {
     let compacting = settings.compacting.as_ref().map_err(|error| {
-        CommandError::usage(anyhow!("cannot compact the session: {}", error.sentence()))
-            .hint("fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline")
+        CommandError::usage(anyhow!("cannot compact the session: {}", error.as_sentence())).with_hint(
+            "fix the configuration, or start the server with `ctxc mcp --engine extract`, which works offline",
+        )
     })?;
-    let rewriting = rewriting(&subject, settings);
+    let rewriting = rewrite_settings(&subject, settings);
     let mut work = OpenSession::of(&rewriting, subject.reading, ui)?;
     let summaries = compacting.in_window(work.calibration.window);
-    let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
-    if summaries.is_called_for(size, Trigger::OverBudget) {
+    let size = work.size_with_consequences(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    if summaries.is_called_for(size, CompactTrigger::OverBudget) {
         refuse_without_consent(&summaries.summarizing.engine)?;
     }
-    let CompactReport { outcome, compacted } = compact_session(compacting, Trigger::OverBudget, &mut work)?;
-    let data = told(&compacted, &outcome);
+    let CompactReport { outcome, compacted } = compact_session(compacting, CompactTrigger::OverBudget, &mut work)?;
+    let data = compaction_data(&compacted, &outcome);
     Ok((ToolAnswer { data: Some(data.clone()), ..ToolAnswer::text(data.to_string()) }, outcome))
 }
 
@@ -45,18 +46,18 @@ pub(super) fn answer(
 fn refuse_without_consent(engine: &EngineChoice) -> Result<(), CommandError> {
     match engine {
         EngineChoice::Chat(asking) if asking.consent == Consent::Ask => {
-            let Asking { server, .. } = &**asking;
+            let RequestSettings { server, .. } = &**asking;
             let host = server.endpoint.host();
             Err(CommandError::usage(anyhow!(
                 "--yes is required to send messages to {host} without a terminal"
             ))
-            .hint("set engine = \"chat\" in your own ctxc.toml, or start the server with `ctxc mcp --yes`; `--engine extract` sends nothing"))
+            .with_hint("set engine = \"chat\" in your own ctxc.toml, or start the server with `ctxc mcp --yes`; `--engine extract` sends nothing"))
         }
         EngineChoice::Chat(_) | EngineChoice::Extract => Ok(()),
     }
 }
 
-fn told(compacted: &CompactStats, outcome: &Outcome) -> Value {
+fn compaction_data(compacted: &CompactStats, outcome: &Outcome) -> Value {
     let mut data = json!({
         "messagesCompressed": compacted.messages_compressed,
         "batchesCreated": compacted.batches_created,
@@ -67,7 +68,7 @@ fn told(compacted: &CompactStats, outcome: &Outcome) -> Value {
     let Some(fields) = data.as_object_mut() else { return data };
     match (&outcome.session_id, &outcome.output) {
         (Some(id), Some(path)) => {
-            fields.insert("resume".to_owned(), resume_words(id, path.as_ref(), None).into());
+            fields.insert("resume".to_owned(), resume_command(id, path.as_ref(), None).into());
             fields.insert("note".to_owned(), NOTE.into());
         }
         _ => drop(fields.insert("unchanged".to_owned(), compacted.why_unchanged().into())),

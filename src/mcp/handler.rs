@@ -18,24 +18,24 @@ use ctxc_core::apply::ApplyError;
 const N_ATTEMPTS: u32 = 5;
 
 /// The state shared by all calls.
-pub(super) struct Handler {
+pub(super) struct CallHandler {
     settings: ServerSettings,
     started: SystemTime,
     /// The newest result made from each session.
     made: Mutex<HashMap<PathBuf, SessionCopy>>,
 }
 
-impl Handler {
+impl CallHandler {
     pub(super) fn new(settings: ServerSettings, started: SystemTime) -> Self {
         Self { settings, started, made: Mutex::default() }
     }
 
     /// Answers `request` after all earlier ones.
-    pub(super) fn answer(&self, request: &CallRequest, ui: &Ui) -> ToolAnswer {
+    pub(super) fn answer_call(&self, request: &CallRequest, ui: &Ui) -> ToolAnswer {
         // A call that panicked leaves the map consistent.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = self.try_answer(request, &mut made, ui);
-        answer.unwrap_or_else(|error| ToolAnswer::of_error(&error)).warned(&ui.warnings())
+        answer.unwrap_or_else(|error| ToolAnswer::of_error(&error)).with_warnings(&ui.warnings())
     }
 
     fn try_answer(
@@ -45,11 +45,11 @@ impl Handler {
         ui: &Ui,
     ) -> Result<ToolAnswer, CommandError> {
         let call = Call::of(request)?;
-        let source = caller::find(&self.settings, self.started, request, ui)?;
-        while_changing(|| self.act(&call, &source, made, ui))
+        let source = caller::find_calling_session(&self.settings, self.started, request, ui)?;
+        retry_while_changing(|| self.answer_from_session(&call, &source, made, ui))
     }
 
-    fn act(
+    fn answer_from_session(
         &self,
         call: &Call,
         source: &PathBuf,
@@ -57,13 +57,13 @@ impl Handler {
         ui: &Ui,
     ) -> Result<ToolAnswer, CommandError> {
         let Self { settings, .. } = self;
-        let subject = subject::open(source, made.get(source), &settings.archive, ui)?;
+        let subject = subject::open_subject(source, made.get(source), &settings.archive, ui)?;
         let (answer, outcome) = match call {
-            Call::Context(change) => context::answer(change, subject, settings, ui)?,
-            Call::CompactContext => compaction::answer(subject, settings, ui)?,
-            Call::MemoryRead(wanted) => return memory::answer(wanted, subject, settings, ui),
-            Call::ContextStats => return stats::answer(subject, settings, ui),
-            Call::ContextRefs(list) => return refs::answer(list, subject, settings),
+            Call::Context(change) => context::answer_context(change, subject, settings, ui)?,
+            Call::CompactContext => compaction::answer_compact_context(subject, settings, ui)?,
+            Call::MemoryRead(wanted) => return memory::answer_memory_read(wanted, subject, settings, ui),
+            Call::ContextStats => return stats::answer_context_stats(subject, settings, ui),
+            Call::ContextRefs(list) => return refs::answer_context_refs(list, subject, settings),
         };
         if let (Some(output), Some(bytes), Some(operation), None) =
             (&outcome.output, outcome.bytes, &outcome.operation, &outcome.unchanged)
@@ -77,20 +77,20 @@ impl Handler {
 }
 
 /// Repeats `act` if the source changed while it was read.
-pub(super) fn while_changing<T>(mut act: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
+pub(super) fn retry_while_changing<T>(mut act: impl FnMut() -> Result<T, CommandError>) -> Result<T, CommandError> {
     let mut attempt = 1;
     loop {
         match act() {
-            Err(error) if attempt < N_ATTEMPTS && has_changed(&error) => attempt += 1,
+            Err(error) if attempt < N_ATTEMPTS && is_of_changed_source(&error) => attempt += 1,
             done => return done,
         }
     }
 }
 
-fn has_changed(error: &CommandError) -> bool {
+fn is_of_changed_source(error: &CommandError) -> bool {
     // If the client appended messages meanwhile, the composed result has more messages than were read.
     let is_change = |error: &ApplyError| {
         matches!(error, ApplyError::SourceChanged(_) | ApplyError::Locked(_) | ApplyError::OtherConversation(_))
     };
-    error.cause::<ApplyError>().is_some_and(is_change)
+    error.find_cause::<ApplyError>().is_some_and(is_change)
 }

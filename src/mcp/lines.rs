@@ -28,7 +28,7 @@ impl RejectedLine {
 
 /// Passes the lines of `input` that are JSON on to `lines`, and reports each other line to `bad`. Ends with the input, or when
 /// the reader of `lines` is gone.
-pub(super) async fn pass_on(
+pub(super) async fn forward_json_lines(
     input: impl AsyncRead + Unpin,
     mut lines: DuplexStream,
     bad: UnboundedSender<RejectedLine>,

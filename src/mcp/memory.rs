@@ -9,16 +9,16 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 
 use super::answer::ToolAnswer;
-use super::call::Wanted;
+use super::call::MemoryRequest;
 use super::settings::ServerSettings;
-use super::subject::Subject;
-use crate::report::size::counted;
+use super::subject::SubjectSession;
+use crate::report::size::count_noun;
 use crate::report::when::to_second;
 use crate::session::archives;
-use crate::session::entry::{Named, named};
+use crate::session::entry::{ArchiveItem, find_by_id};
 use crate::session::error::CommandError;
 use crate::session::meaning;
-use crate::session::options::{Consent, Meaning};
+use crate::session::options::{Consent, MeaningSettings};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::search_document as document_of;
 use ctxc_core::version::kept_sessions;
@@ -40,30 +40,35 @@ const NOTHING_YET: &str = "nothing was removed from this session yet: all of it 
 /// The number of hits fetched per wanted entry, since some belong to other sessions or repeat a text.
 const SPARE: u32 = 4;
 
-pub(super) fn answer(
-    wanted: &Wanted,
-    mut subject: Subject,
+pub(super) fn answer_memory_read(
+    wanted: &MemoryRequest,
+    mut subject: SubjectSession,
     settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<ToolAnswer, CommandError> {
     match wanted {
-        Wanted::Matches { query, limit } => search(query, *limit, subject, settings, ui),
-        Wanted::Entry { id, page } => show(id, *page, &mut subject, settings),
+        MemoryRequest::Matches { query, limit } => search_entries(query, *limit, subject, settings, ui),
+        MemoryRequest::Entry { id, page } => show_entry(id, *page, &mut subject, settings),
     }
 }
 
 /// The entry with the id of a placeholder, page by page.
-fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings) -> Result<ToolAnswer, CommandError> {
+fn show_entry(
+    id: &str,
+    page: usize,
+    subject: &mut SubjectSession,
+    settings: &ServerSettings,
+) -> Result<ToolAnswer, CommandError> {
     let not_here = || {
         CommandError::from(anyhow!("nothing with the id {} was removed from this session", clip_text(id, QUERY)))
-            .hint("give words to search for as `query`")
+            .with_hint("give words to search for as `query`")
     };
     // The id is a bare digest or a complete placeholder.
     let id = id.trim_matches(['[', ']', '`']).trim_start_matches("ctxc").trim();
     let Ok(archive) = archives::open_existing(&settings.archive) else { return Err(not_here()) };
-    let Named::Document(document) = named(id, &*archive, &settings.archive)? else { return Err(not_here()) };
+    let ArchiveItem::Document(document) = find_by_id(id, &*archive, &settings.archive)? else { return Err(not_here()) };
     let operations = archive.find_operations(OperationSelection::All)?;
-    let sessions = session_ancestors(&names(subject)?, &operations);
+    let sessions = session_ancestors(&names_of_subject(subject)?, &operations);
     let own = OwnEntries::of(subject, sessions, &operations, &*archive)?;
     let shown = match document {
         DocumentId::Line(digest) => archive.line(digest)?.and_then(|line| document_of(&line)),
@@ -77,23 +82,23 @@ fn show(id: &str, page: usize, subject: &mut Subject, settings: &ServerSettings)
     let n_pages = chars.len().div_ceil(PAGE).max(1);
     let text: String = chars.iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).collect();
     let pages = if n_pages == 1 { String::new() } else { format!(", page {page} of {n_pages}") };
-    Ok(ToolAnswer::text(format!("{}{pages}\n{text}", head(document, &shown))))
+    Ok(ToolAnswer::text(format!("{}{pages}\n{text}", entry_heading(document, &shown))))
 }
 
-fn search(
+fn search_entries(
     query: &str,
     limit: u32,
-    mut subject: Subject,
+    mut subject: SubjectSession,
     settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<ToolAnswer, CommandError> {
     let asked = Query { text: query, kind: None, speaker: None, sessions: &[], limit: limit.saturating_mul(SPARE) };
     if !asked.has_words() {
         return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", clip_text(query, QUERY)))
-            .hint("use a word or a part of one"));
+            .with_hint("use a word or a part of one"));
     }
     let Ok(mut archive) = archives::open_existing(&settings.archive) else { return Ok(ToolAnswer::text(NOTHING_YET)) };
-    let names = names(&mut subject)?;
+    let names = names_of_subject(&mut subject)?;
     let operations = archive.find_operations(OperationSelection::All)?;
     let sessions = session_ancestors(&names, &operations);
     let is_of_them = |operation: &Operation| {
@@ -102,9 +107,9 @@ fn search(
     if !operations.iter().any(is_of_them) {
         return Ok(ToolAnswer::text(NOTHING_YET));
     }
-    index(&mut *archive, ui)?;
+    update_index(&mut *archive, ui)?;
     let asked = Query { sessions: &sessions, ..asked };
-    let (hits, meant) = meaning::find(&mut *archive, &asked, by_meaning(settings, ui), ui)?;
+    let (hits, meant) = meaning::search_entries(&mut *archive, &asked, meaning_settings(settings, ui), ui)?;
     // List a text once, even if it was removed, restored and removed again.
     let mut texts = HashSet::new();
     let own = OwnEntries::of(&subject, sessions.clone(), &operations, &*archive)?;
@@ -121,22 +126,22 @@ fn search(
         let query = clip_text(query, QUERY);
         return Ok(ToolAnswer::text(format!("no match for {query:?} in what was removed from this session")));
     }
-    let mut text = format!("{}, best first", counted(said.len() as u64, "entry").replace("entrys", "entries"));
+    let mut text = format!("{}, best first", count_noun(said.len() as u64, "entry").replace("entrys", "entries"));
     if let Some(meant) = meant {
         let _ = write!(text, "; by words, and by meaning ({} at {})", meant.model, meant.host);
     }
     for hit in &said {
-        let _ = write!(text, "\n\n{}", told(hit, query));
+        let _ = write!(text, "\n\n{}", describe_hit(hit, query));
     }
     Ok(ToolAnswer::text(text))
 }
 
 /// The settings of a search by meaning. Without consent given beforehand only a local server is used, since nobody can be
 /// asked.
-fn by_meaning<'s>(settings: &'s ServerSettings, ui: &Ui) -> Option<&'s Meaning> {
+fn meaning_settings<'s>(settings: &'s ServerSettings, ui: &Ui) -> Option<&'s MeaningSettings> {
     match &settings.meaning {
         Ok(Some(meaning)) if meaning.consent == Consent::Ask && !meaning.server.endpoint.is_loopback() => {
-            ui.warning(format_args!(
+            ui.print_warning(format_args!(
                 "searching by words only: sending texts to {} was not allowed; configure it under \
                  [embeddings] in your own ctxc.toml, or start the server with `ctxc mcp --yes`",
                 meaning.server.endpoint.host()
@@ -145,7 +150,7 @@ fn by_meaning<'s>(settings: &'s ServerSettings, ui: &Ui) -> Option<&'s Meaning> 
         }
         Ok(meaning) => meaning.as_ref(),
         Err(error) => {
-            ui.warning(format_args!("searching by words only: {}", error.sentence()));
+            ui.print_warning(format_args!("searching by words only: {}", error.as_sentence()));
             None
         }
     }
@@ -166,7 +171,7 @@ struct OwnEntries {
 
 impl OwnEntries {
     fn of(
-        subject: &Subject,
+        subject: &SubjectSession,
         sessions: Vec<String>,
         operations: &[Operation],
         archive: &dyn Archive,
@@ -209,27 +214,27 @@ impl OwnEntries {
 }
 
 /// The names of the calling session, and of the result that the call acts on.
-fn names(subject: &mut Subject) -> Result<Vec<String>, CommandError> {
+fn names_of_subject(subject: &mut SubjectSession) -> Result<Vec<String>, CommandError> {
     let path = subject.reading.path.clone();
-    let mut names = archives::sessions(subject.reading.session_file(), path.as_deref())?;
-    names.extend(archives::sessions(&std::fs::File::open(&subject.source)?, Some(&subject.source))?);
+    let mut names = archives::candidate_session_ids(subject.reading.session_file(), path.as_deref())?;
+    names.extend(archives::candidate_session_ids(&std::fs::File::open(&subject.source)?, Some(&subject.source))?);
     names.sort_unstable();
     names.dedup();
     Ok(names)
 }
 
-fn index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
-    archive.update_index(&document_of, &mut |_, _| match StopRequested::check_flag(ui.stop()) {
+fn update_index(archive: &mut dyn Archive, ui: &Ui) -> Result<(), CommandError> {
+    archive.update_index(&document_of, &mut |_, _| match StopRequested::check_flag(ui.stop_flag()) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     })?;
-    Ok(StopRequested::check_flag(ui.stop())?)
+    Ok(StopRequested::check_flag(ui.stop_flag())?)
 }
 
 /// A match: its kind, the id that shows it in full, and its text around the match.
-fn told(hit: &Hit, query: &str) -> String {
-    let mut text = head(hit.id, &hit.document);
-    let (piece, is_whole) = excerpt(&hit.document.text, query);
+fn describe_hit(hit: &Hit, query: &str) -> String {
+    let mut text = entry_heading(hit.id, &hit.document);
+    let (piece, is_whole) = excerpt_around_match(&hit.document.text, query);
     if !is_whole {
         let _ = write!(text, " (in part; whole: memory_read with this `id`)");
     }
@@ -237,7 +242,7 @@ fn told(hit: &Hit, query: &str) -> String {
 }
 
 /// The kind of an entry, its id and its origin.
-fn head(id: DocumentId, document: &Document) -> String {
+fn entry_heading(id: DocumentId, document: &Document) -> String {
     let id: String = id.digest().to_string().chars().take(DIGITS).collect();
     let mut text = format!("{} {id}", document.kind);
     for (label, value) in
@@ -251,7 +256,7 @@ fn head(id: DocumentId, document: &Document) -> String {
 }
 
 /// The text around the match, and whether it is complete.
-fn excerpt(text: &str, query: &str) -> (String, bool) {
+fn excerpt_around_match(text: &str, query: &str) -> (String, bool) {
     let n_chars = text.chars().count();
     if n_chars <= ENTRY {
         return (text.to_owned(), true);
@@ -272,12 +277,12 @@ mod tests {
     // M-01: bounded in size
     #[test]
     fn m_01_an_entry_is_shown_around_what_was_found() {
-        assert_eq!(excerpt("short", "x"), ("short".to_owned(), true));
+        assert_eq!(excerpt_around_match("short", "x"), ("short".to_owned(), true));
         let long = format!("{}needle{}", "ä ".repeat(3_000), " b".repeat(3_000));
-        let (piece, is_whole) = excerpt(&long, "needle");
+        let (piece, is_whole) = excerpt_around_match(&long, "needle");
         assert!(!is_whole && piece.contains("needle") && piece.starts_with('…') && piece.ends_with('…'));
         assert_eq!(piece.chars().count(), ENTRY + 2);
-        let (piece, _) = excerpt(&long, "absent");
+        let (piece, _) = excerpt_around_match(&long, "absent");
         assert!(piece.starts_with('ä') && piece.ends_with('…'));
     }
 }

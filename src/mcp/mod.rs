@@ -23,7 +23,7 @@ mod tools;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub use call::reads_any_call;
-pub(crate) use call::{Call, Change};
-pub(crate) use running::{ClientCall, announce};
-pub(crate) use server::serve;
+pub(crate) use call::{Call, ContextChange};
+pub(crate) use running::{ClientCall, announce_effect};
+pub(crate) use server::run_server;
 pub(crate) use settings::ServerSettings;

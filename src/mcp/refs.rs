@@ -3,52 +3,56 @@
 use std::fmt::Write;
 
 use super::answer::ToolAnswer;
-use super::call::{Listed, RefsPage};
+use super::call::{RefKind, RefsPage};
 use super::settings::ServerSettings;
-use super::subject::Subject;
+use super::subject::SubjectSession;
 use crate::report::refs::{ARGUMENT_LEN, CallRow, MessageRow};
 use crate::report::size::count;
 use crate::session::error::CommandError;
 use crate::session::refs;
-use crate::session::refs::{RefsRequest, Sort};
+use crate::session::refs::{RefsRequest, SortOrder};
 use ctxc_core::apply::shorten_text;
 use ctxc_transcript::Calibration;
 
 /// The number of rows on a page, small enough for a model's context.
 const PAGE: usize = 40;
 
-pub(super) fn answer(list: &RefsPage, subject: Subject, settings: &ServerSettings) -> Result<ToolAnswer, CommandError> {
+pub(super) fn answer_context_refs(
+    list: &RefsPage,
+    subject: SubjectSession,
+    settings: &ServerSettings,
+) -> Result<ToolAnswer, CommandError> {
     let RefsPage { page, listed, sort } = *list;
     let request = RefsRequest {
         state: None,
         tool: None,
         sort,
-        lists_messages: listed == Listed::Messages,
+        lists_messages: listed == RefKind::Messages,
         archive: Some(settings.archive.clone()),
     };
-    let mut refs = refs::list(&request, subject.reading)?;
+    let mut refs = refs::list_items(&request, subject.reading)?;
     // A call without a result can be neither removed nor restored.
     refs.calls.retain(|row| !subject.under_way.contains(&row.id));
     let (head, mut rows): (&str, Vec<String>) = match listed {
-        Listed::Calls => (
+        RefKind::Calls => (
             "handle  age in steps  tokens  state  call",
             refs.calls.iter().map(|row| call_row(row, refs.measure)).collect(),
         ),
-        Listed::Messages => {
+        RefKind::Messages => {
             let rows = refs.messages.unwrap_or_default();
             ("role  tokens  state  pattern", rows.iter().map(|row| message_row(row, refs.measure)).collect())
         }
     };
     let order = match sort {
-        Sort::Age => {
+        SortOrder::Age => {
             rows.reverse();
             "newest"
         }
-        Sort::Tokens => "largest",
+        SortOrder::Tokens => "largest",
     };
     let noun = match listed {
-        Listed::Calls => "tool calls",
-        Listed::Messages => "messages",
+        RefKind::Calls => "tool calls",
+        RefKind::Messages => "messages",
     };
     if rows.is_empty() {
         return Ok(ToolAnswer::text(format!("this session has no {noun} yet")));
@@ -69,7 +73,7 @@ pub(super) fn answer(list: &RefsPage, subject: Subject, settings: &ServerSetting
 fn call_row(row: &CallRow, measure: Calibration) -> String {
     let CallRow { handle, tool, argument, age, tokens, state, .. } = row;
     let argument = shorten_text(argument, ARGUMENT_LEN);
-    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale_to_api(*tokens).0), state.word())
+    format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale_to_api(*tokens).0), state.display_name())
         .trim_end()
         .to_owned()
 }
@@ -79,7 +83,7 @@ fn message_row(row: &MessageRow, measure: Calibration) -> String {
     format!(
         "{role}  {}  {}  {}",
         count(measure.scale_to_api(*tokens).0),
-        state.word(),
+        state.display_name(),
         pattern.as_deref().unwrap_or("-")
     )
 }

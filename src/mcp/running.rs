@@ -9,16 +9,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::ToolAnswer;
-use super::call::{Call, CallRequest, Change};
+use super::call::{Call, CallRequest, ContextChange};
 use super::context;
-use super::handler::while_changing;
+use super::handler::retry_while_changing;
 use super::settings::ServerSettings;
-use super::subject::{self, Subject};
+use super::subject::{self, SubjectSession};
 use super::tools::Tool;
 use crate::report::size::count;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use crate::session::options::{Mode, Rewriting, Target, Trigger};
+use crate::session::options::{CompactTrigger, ContextTarget, RewriteSettings, RunMode};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, ThinkingReach};
 
@@ -58,8 +58,8 @@ impl ClientCall {
     ///
     /// # Errors
     /// When it is not a call of one of our tools, or its arguments are invalid.
-    pub(crate) fn call(&self) -> Result<Call, CommandError> {
-        let tool = Tool::called(&self.tool).ok_or_else(|| anyhow!("{} is no tool of ctxc", self.tool))?;
+    pub(crate) fn validate_call(&self) -> Result<Call, CommandError> {
+        let tool = Tool::by_client_name(&self.tool).ok_or_else(|| anyhow!("{} is no tool of ctxc", self.tool))?;
         let mut arguments = self.arguments.clone();
         arguments.retain(|name, _| !ENVELOPE.contains(&name.as_str()));
         Call::of(&CallRequest { tool, arguments, call_id: None })
@@ -68,19 +68,24 @@ impl ClientCall {
 
 /// Announces the effect of `asked` on the session at `source`. `None` if the server has to answer instead: for calls that only
 /// read or restore, and for those without effect.
-pub(crate) fn announce(asked: &ClientCall, source: &Path, settings: &ServerSettings, ui: &Ui) -> Option<DelayedReply> {
+pub(crate) fn announce_effect(
+    asked: &ClientCall,
+    source: &Path,
+    settings: &ServerSettings,
+    ui: &Ui,
+) -> Option<DelayedReply> {
     let failed = |error: &CommandError| {
         let ToolAnswer { text, .. } = ToolAnswer::of_error(error);
         DelayedReply { text, is_error: true, compact: false }
     };
-    let call = match asked.call() {
+    let call = match asked.validate_call() {
         Ok(call) => call,
         Err(error) => return Some(failed(&error)),
     };
     if !matches!(call, Call::Context(_) | Call::CompactContext) {
         return None;
     }
-    match while_changing(|| will_do(&call, source, settings, ui)) {
+    match retry_while_changing(|| describe_effect(&call, source, settings, ui)) {
         Ok(None) => None,
         Ok(Some(said)) => {
             let text = format!("{}\n{LATER}", said.trim_end());
@@ -95,21 +100,33 @@ const LATER: &str = "The client does this to the running session once this turn 
     types; until then nothing changes, and if it is cancelled nothing will. memory_read finds what was removed.";
 
 /// The announced effect of `call`; `None` if the server answers it.
-fn will_do(call: &Call, source: &Path, settings: &ServerSettings, ui: &Ui) -> Result<Option<String>, CommandError> {
-    let subject = subject::open(source, None, &settings.archive, ui)?;
-    let rewriting = Rewriting { mode: Mode::Show, ..subject::rewriting(&subject, settings) };
+fn describe_effect(
+    call: &Call,
+    source: &Path,
+    settings: &ServerSettings,
+    ui: &Ui,
+) -> Result<Option<String>, CommandError> {
+    let subject = subject::open_subject(source, None, &settings.archive, ui)?;
+    let rewriting = RewriteSettings { mode: RunMode::Show, ..subject::rewrite_settings(&subject, settings) };
     match call {
-        Call::Context(Change::Restore(_)) | Call::MemoryRead(_) | Call::ContextStats | Call::ContextRefs(_) => Ok(None),
-        Call::Context(Change::Fit(target, _)) => to_fit(*target, &rewriting, subject, ui),
+        Call::Context(ContextChange::Restore(_)) | Call::MemoryRead(_) | Call::ContextStats | Call::ContextRefs(_) => {
+            Ok(None)
+        }
+        Call::Context(ContextChange::Fit(target, _)) => describe_fit(*target, &rewriting, subject, ui),
         Call::Context(change) => {
-            let (text, outcome, _) = context::carry_out(change, subject, &rewriting, settings, ui)?;
+            let (text, outcome, _) = context::carry_out_change(change, subject, &rewriting, settings, ui)?;
             Ok(outcome.unchanged.is_none().then_some(text))
         }
-        Call::CompactContext => to_compact(&rewriting, subject, settings, ui),
+        Call::CompactContext => describe_compaction(&rewriting, subject, settings, ui),
     }
 }
 
-fn to_fit(target: Target, rewriting: &Rewriting, subject: Subject, ui: &Ui) -> Result<Option<String>, CommandError> {
+fn describe_fit(
+    target: ContextTarget,
+    rewriting: &RewriteSettings,
+    subject: SubjectSession,
+    ui: &Ui,
+) -> Result<Option<String>, CommandError> {
     let work = OpenSession::of(rewriting, subject.reading, ui)?;
     let target = target.of(work.calibration.window);
     let size = work.size_of_stages(&Rewrite::default());
@@ -124,9 +141,9 @@ fn to_fit(target: Target, rewriting: &Rewriting, subject: Subject, ui: &Ui) -> R
     }))
 }
 
-fn to_compact(
-    rewriting: &Rewriting,
-    subject: Subject,
+fn describe_compaction(
+    rewriting: &RewriteSettings,
+    subject: SubjectSession,
     settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<Option<String>, CommandError> {
@@ -134,8 +151,8 @@ fn to_compact(
     let Ok(compacting) = &settings.compacting else { return Ok(None) };
     let work = OpenSession::of(rewriting, subject.reading, ui)?;
     let summaries = compacting.in_window(work.calibration.window);
-    let size = work.size(&Rewrite::default(), ThinkingReach::BehindChange)?;
-    let is_called_for = summaries.is_called_for(size, Trigger::OverBudget);
+    let size = work.size_with_consequences(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    let is_called_for = summaries.is_called_for(size, CompactTrigger::OverBudget);
     Ok(is_called_for.then(|| {
         format!("will compact the context of {} tokens with the built-in engine, without a request", count(size.0))
     }))

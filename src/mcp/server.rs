@@ -21,8 +21,8 @@ use tokio::sync::{Notify, mpsc};
 
 use super::answer::{CallStatus, ToolAnswer};
 use super::call::CallRequest;
-use super::handler::Handler;
-use super::lines::{RejectedLine, pass_on};
+use super::handler::CallHandler;
+use super::lines::{RejectedLine, forward_json_lines};
 use super::settings::ServerSettings;
 use super::tools::{INSTRUCTIONS, Tool};
 use crate::session::error::CommandError;
@@ -46,14 +46,14 @@ const WATCH: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When the streams cannot be used, or the program was interrupted during a call.
-pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandError> {
+pub(crate) fn run_server(settings: ServerSettings, ui: &Ui) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start the server")?;
     let idle = Arc::new(AtomicBool::new(true));
-    interrupt::end_while(&idle);
-    let (verbosity, color, stop) = ui.parts();
-    let handler = Server {
-        handler: Arc::new(Handler::new(settings, SystemTime::now())),
-        call_ui: CallUi { verbosity, color, stop },
+    interrupt::end_program_while(&idle);
+    let (verbosity, color, stop) = ui.shared_settings();
+    let handler = McpServer {
+        handler: Arc::new(CallHandler::new(settings, SystemTime::now())),
+        call_ui: UiSettings { verbosity, color, stop },
         idle,
         n_running: Arc::default(),
         stopped: Arc::new(Notify::new()),
@@ -64,7 +64,7 @@ pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandErro
         let (input, output) = stdio();
         let (lines, read) = tokio::io::duplex(PIPE);
         let (sender, bad_lines) = mpsc::unbounded_channel();
-        tokio::spawn(pass_on(input, lines, sender));
+        tokio::spawn(forward_json_lines(input, lines, sender));
         let transport = CheckedTransport { inner: AsyncRwTransport::new(read, output), bad_lines, has_begun: false };
         let running = match handler.serve(transport).await {
             Ok(running) => running,
@@ -89,10 +89,10 @@ pub(crate) fn serve(settings: ServerSettings, ui: &Ui) -> Result<(), CommandErro
 }
 
 /// The message handler.
-struct Server {
-    handler: Arc<Handler>,
+struct McpServer {
+    handler: Arc<CallHandler>,
     /// The inputs of the [`Ui`] that each call gets.
-    call_ui: CallUi,
+    call_ui: UiSettings,
     /// Set while no call is running.
     idle: Arc<AtomicBool>,
     n_running: Arc<AtomicUsize>,
@@ -101,17 +101,17 @@ struct Server {
 }
 
 /// The inputs of a [`Ui`].
-struct CallUi {
+struct UiSettings {
     verbosity: Verbosity,
     color: anstream::ColorChoice,
     /// Set when the whole program should stop.
     stop: Arc<AtomicBool>,
 }
 
-impl Server {
+impl McpServer {
     /// Answers `request` on a thread that may block. The call is told to stop when the client cancels it, when the connection
     /// is closed, and when the program should stop.
-    async fn answer(
+    async fn answer_on_thread(
         &self,
         request: CallRequest,
         context: &RequestContext<RoleServer>,
@@ -119,7 +119,7 @@ impl Server {
         let stop = Arc::new(AtomicBool::new(false));
         let ui = Ui::to_agent(self.call_ui.verbosity, self.call_ui.color, Arc::clone(&stop));
         let handler = Arc::clone(&self.handler);
-        let mut answering = tokio::task::spawn_blocking(move || handler.answer(&request, &ui));
+        let mut answering = tokio::task::spawn_blocking(move || handler.answer_call(&request, &ui));
         loop {
             tokio::select! {
                 answer = &mut answering => {
@@ -135,12 +135,12 @@ impl Server {
         }
     }
 
-    fn begin(&self) {
+    fn begin_call(&self) {
         self.n_running.fetch_add(1, Ordering::SeqCst);
         self.idle.store(false, Ordering::SeqCst);
     }
 
-    fn end(&self) {
+    fn end_call(&self) {
         let is_last = self.n_running.fetch_sub(1, Ordering::SeqCst) == 1;
         if is_last && self.call_ui.stop.load(Ordering::SeqCst) {
             self.stopped.notify_one();
@@ -150,7 +150,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("ctxc", env!("CARGO_PKG_VERSION")))
@@ -162,7 +162,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(Tool::ALL.into_iter().map(listed).collect()))
+        Ok(ListToolsResult::with_all_items(Tool::ALL.into_iter().map(as_protocol_tool).collect()))
     }
 
     async fn call_tool(
@@ -170,7 +170,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = Tool::named(&request.name) else {
+        let Some(tool) = Tool::by_name(&request.name) else {
             let known = Tool::ALL.map(Tool::name).join(", ");
             let name = clip_text(&request.name, LONGEST_NAME);
             let message = format!("there is no tool {name:?}; the tools are {known}");
@@ -178,9 +178,9 @@ impl ServerHandler for Server {
         };
         let meta = |name| context.meta.get(name).and_then(Value::as_str).map(str::to_owned);
         let request = CallRequest { tool, arguments: request.arguments.unwrap_or_default(), call_id: meta(CALL_ID) };
-        self.begin();
-        let answer = self.answer(request, &context).await;
-        self.end();
+        self.begin_call();
+        let answer = self.answer_on_thread(request, &context).await;
+        self.end_call();
         let ToolAnswer { text, data, status } = answer?;
         let blocks = vec![ContentBlock::text(text)];
         let mut result = match status {
@@ -193,16 +193,16 @@ impl ServerHandler for Server {
 }
 
 /// A tool as the protocol lists it.
-fn listed(tool: Tool) -> rmcp::model::Tool {
+fn as_protocol_tool(tool: Tool) -> rmcp::model::Tool {
     let object = |schema: Value| match schema {
         Value::Object(schema) => Arc::new(schema),
         _ => Arc::new(Map::new()),
     };
     let hints =
         ToolAnnotations::new().read_only(tool.is_reading()).destructive(false).open_world(tool == Tool::CompactContext);
-    let listed = rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input()));
+    let listed = rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input_schema()));
     let listed = listed.with_title(tool.title()).with_annotations(hints);
-    match tool.output() {
+    match tool.output_schema() {
         Some(schema) => listed.with_raw_output_schema(object(schema)),
         None => listed,
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::session::error::CommandError;
-use crate::session::options::{Compacting, Consent, Estimate, Meaning};
+use crate::session::options::{CompactDefaults, Consent, Estimate, MeaningSettings};
 use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::PruneStage;
 use ctxc_transcript::session::SessionFolders;
@@ -33,7 +33,7 @@ pub(crate) struct ServerSettings {
     /// The numbers of earliest and of latest summaries that a view shows.
     pub(crate) clip: (u32, u32),
     /// The search by meaning of `memory_read`, or why it cannot work; `None` searches by words only.
-    pub(crate) meaning: Result<Option<Meaning>, CommandError>,
+    pub(crate) meaning: Result<Option<MeaningSettings>, CommandError>,
     /// The settings of compactions, or why they cannot work.
-    pub(crate) compacting: Result<Compacting, CommandError>,
+    pub(crate) compacting: Result<CompactDefaults, CommandError>,
 }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use super::answer::ToolAnswer;
 use super::settings::ServerSettings;
-use super::subject::Subject;
-use crate::report::size::{counted, percent, tokens};
+use super::subject::SubjectSession;
+use crate::report::size::{count_noun, format_percent, format_tokens};
 use crate::report::stats::Stats;
 use crate::session::error::CommandError;
-use crate::session::stats::measure;
+use crate::session::stats::measure_session;
 use crate::terminal::ui::Ui;
 use ctxc_core::plan::Bands;
 use ctxc_transcript::text::Tokens;
@@ -16,22 +16,26 @@ use ctxc_transcript::text::Tokens;
 /// The maximum number of tools in the answer.
 const N_TOOLS: usize = 10;
 
-pub(super) fn answer(mut subject: Subject, settings: &ServerSettings, ui: &Ui) -> Result<ToolAnswer, CommandError> {
+pub(super) fn answer_context_stats(
+    mut subject: SubjectSession,
+    settings: &ServerSettings,
+    ui: &Ui,
+) -> Result<ToolAnswer, CommandError> {
     let (archive, window) = (Some(settings.archive.as_str()), settings.window);
-    let stats = measure(&mut subject.reading, &Bands::default(), archive, window, ui)?;
-    Ok(ToolAnswer::text(told(&stats)))
+    let stats = measure_session(&mut subject.reading, &Bands::default(), archive, window, ui)?;
+    Ok(ToolAnswer::text(describe_stats(&stats)))
 }
 
-fn told(stats: &Stats) -> String {
+fn describe_stats(stats: &Stats) -> String {
     let Stats { counts, tokens: context, window, .. } = stats;
     let mut text = format!(
         "context: about {} ({} of a window of {})",
-        tokens(context.calibrated),
-        percent(context.calibrated.0, window.0),
-        tokens(*window)
+        format_tokens(context.calibrated),
+        format_percent(context.calibrated.0, window.0),
+        format_tokens(*window)
     );
     if let Some(measured) = stats.measured {
-        let now = tokens(measured.tokens);
+        let now = format_tokens(measured.tokens);
         let _ = match measured.lowered_from {
             None => write!(
                 text,
@@ -42,26 +46,27 @@ as last recorded by the client: {now}"
                 text,
                 "
 as last recorded: {now}, lowered by ctxc from {}",
-                tokens(before)
+                format_tokens(before)
             ),
         };
     }
     let _ = write!(
         text,
         "\n{} in {} and {}, with {}",
-        counted(counts.messages, "message"),
-        counted(counts.turns, "turn"),
-        counted(counts.steps, "step"),
-        counted(counts.tool_calls, "tool call")
+        count_noun(counts.messages, "message"),
+        count_noun(counts.turns, "turn"),
+        count_noun(counts.steps, "step"),
+        count_noun(counts.tool_calls, "tool call")
     );
     text += "\nby content:";
     if context.overhead > Tokens::ZERO {
-        let share = percent(context.overhead.0, context.calibrated.0);
-        let _ = write!(text, "\n  before the first message: {} ({share})", tokens(context.overhead));
+        let share = format_percent(context.overhead.0, context.calibrated.0);
+        let _ = write!(text, "\n  before the first message: {} ({share})", format_tokens(context.overhead));
     }
     for part in stats.parts.iter().filter(|part| part.tokens.calibrated > Tokens::ZERO) {
-        let share = percent(part.tokens.calibrated.0, context.calibrated.0);
-        let _ = write!(text, "\n  {}: {}, {} ({share})", part.part.name(), part.n, tokens(part.tokens.calibrated));
+        let share = format_percent(part.tokens.calibrated.0, context.calibrated.0);
+        let _ =
+            write!(text, "\n  {}: {}, {} ({share})", part.part.name(), part.n, format_tokens(part.tokens.calibrated));
     }
     if !stats.tools.is_empty() {
         text += "\nby tool, calls and results:";
@@ -69,7 +74,7 @@ as last recorded: {now}, lowered by ctxc from {}",
     for tool in stats.tools.iter().take(N_TOOLS) {
         let name = if tool.tool.is_empty() { "(unknown)" } else { tool.tool.as_str() };
         let both = tool.inputs.calibrated + tool.results.calibrated;
-        let _ = write!(text, "\n  {name}: {}, {}", counted(tool.calls, "call"), tokens(both));
+        let _ = write!(text, "\n  {name}: {}, {}", count_noun(tool.calls, "call"), format_tokens(both));
     }
     text
 }

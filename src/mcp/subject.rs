@@ -7,8 +7,8 @@ use super::settings::ServerSettings;
 use super::tools::Tool;
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::options::{Consent, Keep, Mode, Output, Rewriting};
-use crate::session::reading::Reading;
+use crate::session::options::{ArchiveChoice, Consent, OutputChoice, RewriteSettings, RunMode};
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ArchiveRef, InterimResult, answer_open_calls};
 use ctxc_core::version::ThinkingPolicy;
@@ -27,10 +27,10 @@ pub(super) struct SessionCopy {
 }
 
 /// The session that a call acts on.
-pub(super) struct Subject {
+pub(super) struct SubjectSession {
     /// The path of the calling session.
     pub(super) source: PathBuf,
-    pub(super) reading: Reading,
+    pub(super) reading: SessionReading,
     /// The ids of the calls without a result, among them the one that is being answered.
     pub(super) under_way: Vec<String>,
 }
@@ -40,36 +40,41 @@ pub(super) struct Subject {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn open(source: &Path, made: Option<&SessionCopy>, archive: &str, ui: &Ui) -> Result<Subject, CommandError> {
+pub(super) fn open_subject(
+    source: &Path,
+    made: Option<&SessionCopy>,
+    archive: &str,
+    ui: &Ui,
+) -> Result<SubjectSession, CommandError> {
     let archive = archives::open_if_there(archive)?;
-    let mut reading = Reading::of(&found(source), ui)?;
+    let mut reading = SessionReading::of(&found_by_path(source), ui)?;
     if let Some(archive) = &archive {
-        reading.recognise(&**archive)?;
+        reading.recognise_in(&**archive)?;
     }
     // A result that has grown is in use, and is a session of its own.
     let is_untouched =
         |made: &&SessionCopy| std::fs::metadata(&made.path).is_ok_and(|metadata| metadata.len() == made.len);
     let made = made.filter(is_untouched).filter(|_| reading.past.known.is_some());
     if let (Some(made), Some(archive)) = (made, &archive) {
-        reading.go_on_from(&made.operations, &**archive, ui)?;
+        reading.apply_operations(&made.operations, &**archive, ui)?;
     }
-    let open = reading.named(open_calls(reading.session_file()))?;
+    let open = reading.name_errors(open_calls(reading.session_file()))?;
     let under_way = open.into_iter().map(|call| call.id).collect();
     let answers = answer_open_calls(reading.transcript(), &interim_result);
-    let answers = reading.named(answers)?;
+    let answers = reading.name_errors(answers)?;
     if !answers.is_empty() {
-        reading.answer(answers, archive.as_deref(), ui)?;
+        reading.append_answers(answers, archive.as_deref(), ui)?;
     }
-    Ok(Subject { source: source.to_owned(), reading, under_way })
+    Ok(SubjectSession { source: source.to_owned(), reading, under_way })
 }
 
-fn found(path: &Path) -> FoundSession {
+fn found_by_path(path: &Path) -> FoundSession {
     FoundSession::File { path: path.to_owned(), by: FoundBy::Path }
 }
 
 /// The replacement for a result that does not exist yet. For the running call of ctxc, the new session is the result.
 fn interim_result(tool: &str) -> InterimResult {
-    if Tool::called(tool).is_some() {
+    if Tool::by_client_name(tool).is_some() {
         InterimResult::Done("[ctxc: done; this session is what came of it]".to_owned())
     } else {
         InterimResult::Pending(
@@ -79,14 +84,14 @@ fn interim_result(tool: &str) -> InterimResult {
 }
 
 /// The settings for rewriting the subject into a new session beside it.
-pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriting {
+pub(super) fn rewrite_settings(subject: &SubjectSession, settings: &ServerSettings) -> RewriteSettings {
     let path = subject.reading.path.as_deref().unwrap_or(&subject.source);
-    Rewriting {
-        source: found(path),
+    RewriteSettings {
+        source: found_by_path(path),
         estimate: settings.estimate,
         thinking: ThinkingPolicy::Remove,
-        output: Output::NewSession(None),
-        keep: Keep::In(settings.archive.clone()),
+        output: OutputChoice::NewSession(None),
+        keep: ArchiveChoice::In(settings.archive.clone()),
         on_server: settings.on_server,
         codex_in_place: Consent::Ask,
         // Nobody who reads the warning could act on it.
@@ -96,7 +101,7 @@ pub(super) fn rewriting(subject: &Subject, settings: &ServerSettings) -> Rewriti
             ArchiveRef::At(url) => Some(url.clone()),
             ArchiveRef::Default | ArchiveRef::Nowhere => None,
         },
-        mode: Mode::Do,
+        mode: RunMode::Do,
         replaces_rollouts: false,
         window: settings.window,
         cwd: None,

@@ -21,12 +21,12 @@ impl Tool {
         [Self::Context, Self::CompactContext, Self::MemoryRead, Self::ContextStats, Self::ContextRefs];
 
     /// The tool called `name`.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
     /// The tool that a client calls `name`: clients put the name of the server before that of the tool.
-    pub(super) fn called(name: &str) -> Option<Self> {
+    pub(super) fn by_client_name(name: &str) -> Option<Self> {
         let rest = name.strip_prefix("mcp__")?;
         Self::ALL.into_iter().find(|tool| rest.strip_suffix(tool.name()).is_some_and(|server| server.ends_with("__")))
     }
@@ -94,7 +94,7 @@ impl Tool {
         }
     }
 
-    pub(super) const fn parameters(self) -> &'static [&'static str] {
+    pub(super) const fn parameter_names(self) -> &'static [&'static str] {
         match self {
             Self::Context => &["action", "targets", "to", "force"],
             Self::MemoryRead => &["query", "id", "limit", "page"],
@@ -104,7 +104,7 @@ impl Tool {
     }
 
     /// The JSON schema of the parameters.
-    pub(super) fn input(self) -> Value {
+    pub(super) fn input_schema(self) -> Value {
         let (properties, required) = match self {
             Self::Context => (
                 json!({
@@ -177,7 +177,7 @@ impl Tool {
     }
 
     /// The JSON schema of the data in the answer, if the tool returns any.
-    pub(super) fn output(self) -> Option<Value> {
+    pub(super) fn output_schema(self) -> Option<Value> {
         let count = |what: &str| json!({ "type": "integer", "minimum": 0, "description": what });
         match self {
             Self::CompactContext => Some(json!({
@@ -213,16 +213,16 @@ mod tests {
     #[test]
     fn m_01_schemas_name_the_parameters_that_are_taken() {
         for tool in Tool::ALL {
-            let schema = tool.input();
+            let schema = tool.input_schema();
             let mut properties: Vec<&str> =
                 schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
             properties.sort_unstable();
-            let mut parameters = tool.parameters().to_vec();
+            let mut parameters = tool.parameter_names().to_vec();
             parameters.sort_unstable();
             assert_eq!(properties, parameters, "{}", tool.name());
-            assert_eq!(Tool::named(tool.name()), Some(tool));
+            assert_eq!(Tool::by_name(tool.name()), Some(tool));
         }
-        assert_eq!(Tool::named("bash"), None);
+        assert_eq!(Tool::by_name("bash"), None);
         for (name, tool) in [
             ("mcp__ctxc__context", Some(Tool::Context)),
             ("mcp__plugin_a_ctxc__context_refs", Some(Tool::ContextRefs)),
@@ -230,7 +230,7 @@ mod tests {
             ("mcp__other__read", None),
             ("context", None),
         ] {
-            assert_eq!(Tool::called(name), tool, "{name}");
+            assert_eq!(Tool::by_client_name(name), tool, "{name}");
         }
     }
 }

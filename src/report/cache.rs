@@ -9,7 +9,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::{count, short};
+use super::size::{count, format_rounded};
 use ctxc_transcript::text::Tokens;
 
 /// Prices of cache reads and writes, relative to an input price of 100. Those of Anthropic for a cache of five minutes
@@ -61,9 +61,9 @@ impl CacheCost {
 
 impl CacheCost {
     /// A warning of a rewrite that never or hardly pays; `None` for one that pays (W-18).
-    pub(crate) fn warning(&self) -> Option<String> {
+    pub(crate) fn warning_text(&self) -> Option<String> {
         let Self { written_again, saved_per_step, steps_to_gain, .. } = self;
-        let (saved, again) = (short(*saved_per_step), short(*written_again));
+        let (saved, again) = (format_rounded(*saved_per_step), format_rounded(*written_again));
         match steps_to_gain {
             _ if *written_again < FEW => None,
             Some(steps) if *steps <= MANY_STEPS => None,
@@ -78,7 +78,7 @@ impl CacheCost {
 
 impl fmt::Display for CacheCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tokens re-cached; ", short(self.written_again))?;
+        write!(f, "{} tokens re-cached; ", format_rounded(self.written_again))?;
         match self.steps_to_gain {
             Some(1) => f.write_str("breaks even after 1 step"),
             Some(steps) => write!(f, "breaks even after {} steps", count(steps)),

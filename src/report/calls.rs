@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::{count, counted, retries};
+use super::size::{count, count_noun, format_retries};
 use ctxc_engine::run::{PreparedTasks, RequestCost, RunResult, RunSummaries, UsageTotals};
 use ctxc_engine::{CostRange, Usd};
 use ctxc_store::OperationCost;
@@ -46,24 +46,24 @@ pub(crate) struct CallsReport {
 
 /// Requests to a server, made or planned: in total, and by task in their order.
 #[derive(Clone, Debug)]
-pub(crate) struct Calls {
+pub(crate) struct ServerCalls {
     /// The totals.
     pub(crate) sum: CallsReport,
     /// One for each task; `None` if it needs no server.
     pub(crate) of_tasks: Vec<Option<TaskCalls>>,
 }
 
-impl Calls {
+impl ServerCalls {
     /// The planned requests to `host`.
-    pub(crate) fn expected(questions: &PreparedTasks<'_>, host: String) -> Self {
-        let sum = CallsReport::expected(&questions.request_costs(), questions.n_secrets, host);
+    pub(crate) fn of_plan(questions: &PreparedTasks<'_>, host: String) -> Self {
+        let sum = CallsReport::of_plan(&questions.request_costs(), questions.n_secrets, host);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, None) }
     }
 
     /// The requests made to `host`.
-    pub(crate) fn made(questions: &PreparedTasks<'_>, host: String, ran: &RunResult) -> Self {
+    pub(crate) fn of_run(questions: &PreparedTasks<'_>, host: String, ran: &RunResult) -> Self {
         let n_asked = ran.spent.iter().filter(|spent| spent.calls > 0).count() as u64;
-        let sum = Self::expected(questions, host).sum.with(ran.spent.iter().copied().sum(), n_asked);
+        let sum = Self::of_plan(questions, host).sum.add_usage(ran.spent.iter().copied().sum(), n_asked);
         Self { sum, of_tasks: TaskCalls::of_tasks(questions, Some(ran)) }
     }
 }
@@ -97,7 +97,7 @@ pub(crate) fn cost_of_calls<'a>(calls: impl IntoIterator<Item = &'a CallsReport>
 
 impl CallsReport {
     /// The planned requests to `host`.
-    pub(crate) fn expected(asked: &[RequestCost], n_secrets: usize, host: String) -> Self {
+    pub(crate) fn of_plan(asked: &[RequestCost], n_secrets: usize, host: String) -> Self {
         let open = || asked.iter().filter(|asked| !asked.is_cached);
         let mut models = BTreeMap::new();
         open().for_each(|asked| *models.entry(asked.model.clone()).or_default() += 1);
@@ -115,11 +115,11 @@ impl CallsReport {
     /// The requests made to `host` for summaries.
     pub(crate) fn of_summaries(made: &RunSummaries, host: String) -> Self {
         let n_asked = made.asked.iter().filter(|asked| asked.spent.calls > 0).count() as u64;
-        Self::expected(&made.asked, made.n_secrets, host).with(made.spent, n_asked)
+        Self::of_plan(&made.asked, made.n_secrets, host).add_usage(made.spent, n_asked)
     }
 
     /// Adds the usage of `n_asked` texts.
-    fn with(self, spent: UsageTotals, n_asked: u64) -> Self {
+    fn add_usage(self, spent: UsageTotals, n_asked: u64) -> Self {
         Self {
             calls: spent.calls.into(),
             repeated: u64::from(spent.calls).saturating_sub(n_asked),
@@ -133,7 +133,7 @@ impl CallsReport {
     }
 
     /// The planned requests in one line: their number, and the range of their cost.
-    pub(crate) fn forecast(&self) -> String {
+    pub(crate) fn forecast_text(&self) -> String {
         let cost = match &self.expected_cost {
             Some(range) if range.low == range.high => format!("cost {}", range.low),
             Some(range) => format!("cost {} to {}", range.low, range.high),
@@ -167,12 +167,12 @@ impl TaskCalls {
 /// The requests in one line.
 impl fmt::Display for CallsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} to {}", counted(self.calls, "call"), self.host)?;
+        write!(f, "{} to {}", count_noun(self.calls, "call"), self.host)?;
         if self.repeated > 0 {
-            write!(f, ", with {}", retries(self.repeated))?;
+            write!(f, ", with {}", format_retries(self.repeated))?;
         }
         if self.cached > 0 {
-            write!(f, ", {} from the cache", counted(self.cached, "result"))?;
+            write!(f, ", {} from the cache", count_noun(self.cached, "result"))?;
         }
         if self.calls > 0 {
             write!(f, "; {} tokens in, {} out; ", count(self.input_tokens.0), count(self.output_tokens.0))?;
@@ -187,7 +187,7 @@ impl fmt::Display for CallsReport {
             write!(f, ", and up to {} for calls without usage", self.may_cost)?;
         }
         if self.unpriced_calls > 0 {
-            write!(f, "; the cost of {} is unknown", counted(self.unpriced_calls, "call"))?;
+            write!(f, "; the cost of {} is unknown", count_noun(self.unpriced_calls, "call"))?;
         }
         Ok(())
     }

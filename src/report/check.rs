@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session::SessionRef;
-use super::size::counted;
+use super::size::count_noun;
 use ctxc_core::apply::{Problem, ProblemDetail, ProblemKind, Severity};
 
 /// Problems that affect a resume.
@@ -88,12 +88,12 @@ impl CheckReport {
     }
 
     /// The number of problems in one sentence.
-    pub(crate) fn summary(&self) -> String {
+    pub(crate) fn summary_text(&self) -> String {
         let found = |SeverityCounts { errors, warnings }| match (errors, warnings) {
             (0, 0) => None,
-            (0, _) => Some(counted(warnings, "warning")),
-            (_, 0) => Some(counted(errors, "error")),
-            _ => Some(format!("{} and {}", counted(errors, "error"), counted(warnings, "warning"))),
+            (0, _) => Some(count_noun(warnings, "warning")),
+            (_, 0) => Some(count_noun(errors, "error")),
+            _ => Some(format!("{} and {}", count_noun(errors, "error"), count_noun(warnings, "warning"))),
         };
         let own = found(SeverityCounts { errors: self.errors, warnings: self.warnings });
         let (file, original) = (&self.file, self.against.as_deref().unwrap_or("the original"));

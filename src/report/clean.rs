@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::{bytes, counted};
+use super::size::{count_noun, format_bytes};
 
 /// The files that were removed, or would be.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -65,12 +65,12 @@ impl fmt::Display for CleanReport {
                 What::Backup => "backup  ",
                 What::Leftover => "leftover",
             };
-            writeln!(f, "{what}  {}  {path}", bytes(*n_bytes))?;
+            writeln!(f, "{what}  {}  {path}", format_bytes(*n_bytes))?;
         }
-        write!(f, "{done} {}, {}", counted(self.files.len() as u64, "file"), bytes(self.bytes))?;
+        write!(f, "{done} {}, {}", count_noun(self.files.len() as u64, "file"), format_bytes(self.bytes))?;
         match self.older_than_days {
             0 => Ok(()),
-            days => write!(f, " (versions and backups older than {})", counted(days.unsigned_abs(), "day")),
+            days => write!(f, " (versions and backups older than {})", count_noun(days.unsigned_abs(), "day")),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::calls::CallsReport;
 use super::outcome::{BeforeAfter, Outcome};
-use super::size::{count, counted};
+use super::size::{count, count_noun};
 use ctxc_core::apply::{CompactionScope, NamedBatch};
 use ctxc_core::plan::Batch;
 use ctxc_transcript::text::{Tokens, chars4_tokens};
@@ -93,7 +93,7 @@ impl CompactStats {
     }
 
     /// Sets the figures that are known before anything is summarized.
-    pub(crate) fn plan(&mut self, scope: &CompactionScope) {
+    pub(crate) fn set_planned(&mut self, scope: &CompactionScope) {
         let before = scope.messages.len();
         let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
         self.messages = BeforeAfter { before, after: kept + 1 };
@@ -102,7 +102,7 @@ impl CompactStats {
     }
 
     /// The result of a compaction that does nothing for this reason: all counts are 0.
-    pub(crate) fn unchanged(self, reason: Reason) -> Self {
+    pub(crate) fn into_unchanged(self, reason: Reason) -> Self {
         let Self { engine, budget, size, .. } = self;
         Self { engine, budget, size, reason: Some(reason), ..Self::default() }
     }
@@ -166,9 +166,9 @@ pub(crate) struct BatchRow {
 
 impl BatchRow {
     /// The row of `named`, with its name if it is archived.
-    pub(crate) fn of(named: &NamedBatch, is_kept: Kept, is_new: bool) -> Self {
+    pub(crate) fn of(named: &NamedBatch, is_kept: BatchStorage, is_new: bool) -> Self {
         let Batch { depth, start, end, n_messages, text, .. } = &named.batch;
-        let kept = |text: &String| matches!(is_kept, Kept::InArchive).then(|| text.clone());
+        let kept = |text: &String| matches!(is_kept, BatchStorage::InArchive).then(|| text.clone());
         Self {
             id: kept(&named.name),
             label: kept(&named.label),
@@ -184,7 +184,7 @@ impl BatchRow {
 
 /// The storage of batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum BatchStorage {
     /// In an archive.
     InArchive,
     /// Only in the view.
@@ -216,10 +216,10 @@ impl CompactReport {
             writeln!(
                 f,
                 "chunk {at}: {}, {} to {}, {} tokens to read",
-                counted(chunk.messages, "message"),
+                count_noun(chunk.messages, "message"),
                 time(chunk.start),
                 time(chunk.end),
-                count(self.outcome.shown(chunk.tokens).0)
+                count(self.outcome.scale_tokens(chunk.tokens).0)
             )?;
         }
         Ok(())
@@ -232,8 +232,8 @@ impl fmt::Display for CompactStats {
             f,
             "the oldest {} of {} into {} (engine: {})",
             count(self.messages_compressed),
-            counted(self.messages.before.into(), "message"),
-            summaries(self.batches_created),
+            count_noun(self.messages.before.into(), "message"),
+            summaries_text(self.batches_created),
             self.engine
         )?;
         if self.refolds > 0 {
@@ -245,13 +245,13 @@ impl fmt::Display for CompactStats {
                 f,
                 "\nthe compaction view shows {} of {}",
                 count(self.batches.len() as u64 - self.omitted),
-                summaries(self.batches.len() as u64)
+                summaries_text(self.batches.len() as u64)
             )?;
         }
         Ok(())
     }
 }
 
-fn summaries(n: u64) -> String {
+fn summaries_text(n: u64) -> String {
     if n == 1 { "1 summary".to_owned() } else { format!("{} summaries", count(n)) }
 }

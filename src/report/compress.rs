@@ -5,12 +5,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::calls::{Calls, CallsReport, TaskCalls};
-use super::facts::{FactsReader, FactsReport, LostFacts, TaskFacts};
-use super::look::Look;
+use super::calls::{CallsReport, ServerCalls, TaskCalls};
+use super::facts::{FactsReader, FactsReport, LostFactsDetail, TaskFacts};
+use super::look::TextLayout;
 use super::outcome::{BeforeAfter, Outcome};
-use super::size::{count, counted, percent};
-use super::table::{Cell, Table};
+use super::size::{count, count_noun, format_percent};
+use super::table::{Table, TableCell};
 use ctxc_core::plan::Bands;
 use ctxc_engine::run::{self, Author, Task, TaskPart};
 use ctxc_transcript::Index;
@@ -110,8 +110,8 @@ impl TaskRows {
         tasks: &[Task],
         n_skipped: u64,
         outcomes: Option<&[run::TaskOutcome]>,
-        calls: Option<Calls>,
-        lost: LostFacts,
+        calls: Option<ServerCalls>,
+        lost: LostFactsDetail,
     ) -> Self {
         let messages = Messages { skipped: n_skipped, ..Messages::default() };
         let facts = FactsReport::default();
@@ -120,10 +120,10 @@ impl TaskRows {
         let outcomes = (0..tasks.len()).map(|at| outcomes.and_then(|outcomes| outcomes.get(at)));
         for (task, outcome) in tasks.iter().zip(outcomes) {
             let facts = outcome.and_then(|outcome| reader.read(task, outcome, &mut rows.facts));
-            rows.count(task, outcome);
+            rows.count_task(task, outcome);
             rows.tasks.push(TaskRow::new(index, task, outcome, facts));
         }
-        if let Some(Calls { sum, of_tasks }) = calls {
+        if let Some(ServerCalls { sum, of_tasks }) = calls {
             rows.calls = Some(sum);
             for (row, calls) in rows.tasks.iter_mut().zip(of_tasks) {
                 row.calls = calls;
@@ -133,7 +133,7 @@ impl TaskRows {
     }
 
     /// Counts a task in the row of its level and among the messages.
-    fn count(&mut self, task: &Task, outcome: Option<&run::TaskOutcome>) {
+    fn count_task(&mut self, task: &Task, outcome: Option<&run::TaskOutcome>) {
         let after = match outcome {
             Some(run::TaskOutcome::Compressed { tokens, .. }) => Some(*tokens),
             Some(run::TaskOutcome::Kept(_) | run::TaskOutcome::Failed(_)) => None,
@@ -228,14 +228,14 @@ impl TaskRow {
 /// The cells of a task in tables.
 impl TaskRow {
     /// Its place, what it is, and its sizes before the work.
-    fn cells(&self, outcome: &Outcome) -> Vec<Cell> {
-        let figure = |tokens| Cell::Count(outcome.shown(tokens).0);
+    fn plan_cells(&self, outcome: &Outcome) -> Vec<TableCell> {
+        let figure = |tokens| TableCell::Count(outcome.scale_tokens(tokens).0);
         vec![
-            Cell::Count(self.line.into()),
-            Cell::Count(self.turn as u64),
-            Cell::from(self.role),
-            Cell::from(self.part),
-            Cell::Text(self.level.clone()),
+            TableCell::Count(self.line.into()),
+            TableCell::Count(self.turn as u64),
+            TableCell::from(self.role),
+            TableCell::from(self.part),
+            TableCell::Text(self.level.clone()),
             figure(self.tokens_before),
             figure(self.target),
         ]
@@ -255,9 +255,9 @@ impl fmt::Display for CompressReport {
         writeln!(
             f,
             "compressed {} in {} of {}; {} too short, {kept} left unchanged, {failed} failed",
-            counted(compressed, "message"),
+            count_noun(compressed, "message"),
             count(self.turns_in_bands),
-            counted(self.turns, "turn"),
+            count_noun(self.turns, "turn"),
             count(skipped),
         )?;
         if extracted > 0 {
@@ -268,7 +268,7 @@ impl fmt::Display for CompressReport {
                 "replies   {} of {} accepted; the built-in engine shortened {}",
                 count(accepted),
                 count(replies),
-                counted(extracted, "other message"),
+                count_noun(extracted, "other message"),
             )?;
         }
         for row in &self.rows.levels {
@@ -277,10 +277,10 @@ impl fmt::Display for CompressReport {
                 "  {}: {} of {}, {} ({}, target {} or {} %)",
                 row.level,
                 count(row.compressed),
-                counted(row.tasks, "message"),
-                self.outcome.shown_change(row.tokens),
-                percent(row.tokens.after.0, row.tokens.before.0),
-                count(self.outcome.shown(row.target_tokens).0),
+                count_noun(row.tasks, "message"),
+                self.outcome.change_text(row.tokens),
+                format_percent(row.tokens.after.0, row.tokens.before.0),
+                count(self.outcome.scale_tokens(row.target_tokens).0),
                 row.target_percent,
             )?;
         }
@@ -303,14 +303,14 @@ impl fmt::Display for CompressReport {
 pub(crate) struct CompressPlanText<'a> {
     pub(crate) report: &'a CompressReport,
     pub(crate) bands: &'a Bands,
-    pub(crate) look: Look,
+    pub(crate) look: TextLayout,
 }
 
 impl fmt::Display for CompressPlanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { report, bands, look } = self;
         let TaskRows { messages, calls, tasks: rows, .. } = &report.rows;
-        let figure = |tokens| Cell::Count(report.outcome.shown(tokens).0);
+        let figure = |tokens| TableCell::Count(report.outcome.scale_tokens(tokens).0);
         let n_turns = usize::try_from(report.turns).unwrap_or(usize::MAX);
         let mut by_turn = Table::new(&["turn", "position", "band", "tasks", "tokens", "expected"]);
         for turn in 0..n_turns {
@@ -323,10 +323,10 @@ impl fmt::Display for CompressPlanText<'_> {
             }
             let band = bands.of_turn(turn, n_turns).map_or_else(|| "-".to_owned(), ToString::to_string);
             by_turn.push(vec![
-                Cell::Count(turn as u64),
-                Cell::Share(turn as u64, report.turns),
-                Cell::Text(band),
-                Cell::Count(n_tasks),
+                TableCell::Count(turn as u64),
+                TableCell::Share(turn as u64, report.turns),
+                TableCell::Text(band),
+                TableCell::Count(n_tasks),
                 figure(before),
                 figure(after),
             ]);
@@ -336,7 +336,7 @@ impl fmt::Display for CompressPlanText<'_> {
         }
         let mut tasks = Table::new(&["line", "turn", "role", "part", "level", "tokens", "target"]);
         for row in rows {
-            tasks.push(row.cells(&report.outcome));
+            tasks.push(row.plan_cells(&report.outcome));
         }
         if !rows.is_empty() {
             writeln!(f, "{}", tasks.render(*look))?;
@@ -345,11 +345,11 @@ impl fmt::Display for CompressPlanText<'_> {
         writeln!(
             f,
             "would compress {} from {} to about {} tokens; {} too short; {} (engine {})",
-            counted(rows.len() as u64, "message"),
-            count(report.outcome.shown(before).0),
-            count(report.outcome.shown(after).0),
+            count_noun(rows.len() as u64, "message"),
+            count(report.outcome.scale_tokens(before).0),
+            count(report.outcome.scale_tokens(after).0),
             count(messages.skipped),
-            expected_calls(calls.as_ref()),
+            expected_calls_text(calls.as_ref()),
             report.engine,
         )?;
         writeln!(f, "{}", report.outcome)
@@ -357,8 +357,8 @@ impl fmt::Display for CompressPlanText<'_> {
 }
 
 /// The calls of a run and their cost, in words.
-fn expected_calls(calls: Option<&CallsReport>) -> String {
-    calls.map_or_else(|| "calls 0, cost 0 USD".to_owned(), CallsReport::forecast)
+fn expected_calls_text(calls: Option<&CallsReport>) -> String {
+    calls.map_or_else(|| "calls 0, cost 0 USD".to_owned(), CallsReport::forecast_text)
 }
 
 pub(crate) mod explain;

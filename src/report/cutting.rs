@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{BeforeAfter, Outcome};
-use super::size::counted;
+use super::size::count_noun;
 use ctxc_store::Cut;
 use ctxc_transcript::text::Tokens;
 
@@ -63,7 +63,7 @@ pub(crate) enum TargetOutcome {
 }
 
 impl TargetOutcome {
-    const fn words(self) -> &'static str {
+    const fn reason_text(self) -> &'static str {
         match self {
             Self::Cut => "",
             Self::NoMatch => "no match",
@@ -136,31 +136,36 @@ impl fmt::Display for CuttingReport {
         let Self { tool_results, messages, done, .. } = self;
         let done = if self.outcome.dry_run { &format!("would {}", self.outcome.verb) } else { *done };
         match (tool_results, messages) {
-            (0, _) => write!(f, "{done} {}", counted(*messages, "message"))?,
-            (_, 0) => write!(f, "{done} {}", counted(*tool_results, "tool result"))?,
-            _ => write!(f, "{done} {} and {}", counted(*tool_results, "tool result"), counted(*messages, "message"))?,
+            (0, _) => write!(f, "{done} {}", count_noun(*messages, "message"))?,
+            (_, 0) => write!(f, "{done} {}", count_noun(*tool_results, "tool result"))?,
+            _ => write!(
+                f,
+                "{done} {} and {}",
+                count_noun(*tool_results, "tool result"),
+                count_noun(*messages, "message")
+            )?,
         }
         if self.inputs > 0 {
-            write!(f, ", and shortened the parameters of {}", counted(self.inputs, "call"))?;
+            write!(f, ", and shortened the parameters of {}", count_noun(self.inputs, "call"))?;
         }
         if tool_results + messages > 0 {
-            write!(f, ": {} saved", self.outcome.shown_saving(self.tokens_saved))?;
+            write!(f, ": {} saved", self.outcome.saving_text(self.tokens_saved))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
         for (at, TargetRow { target, outcome, items, .. }) in self.targets.iter().enumerate() {
             if *outcome != TargetOutcome::Cut {
-                writeln!(f, "  {target}: {}", outcome.words())?;
+                writeln!(f, "  {target}: {}", outcome.reason_text())?;
             } else if at < N_ROWS {
                 for ItemRow { what, line, tokens, .. } in items {
-                    writeln!(f, "  {target}: {what}, line {line}, {}", self.outcome.shown_change(*tokens))?;
+                    writeln!(f, "  {target}: {what}, line {line}, {}", self.outcome.change_text(*tokens))?;
                 }
             } else {
                 n_left += 1;
             }
         }
         if n_left > 0 {
-            writeln!(f, "  and {} more", counted(n_left, "target"))?;
+            writeln!(f, "  and {} more", count_noun(n_left, "target"))?;
         }
         self.outcome.fmt(f)
     }

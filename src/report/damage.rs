@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::counted;
+use super::size::count_noun;
 
 /// The damage of an archive.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -56,8 +56,8 @@ impl DamageReport {
 impl fmt::Display for DamageReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(RepairReport { lines, dropped_rows, sessions, old_file }) = &self.repair {
-            let (lines, rows) = (counted(*lines, "line"), counted(*dropped_rows, "unreadable entry"));
-            writeln!(f, "repaired: {lines} put back, {rows} dropped, {} stored again", counted(*sessions, "file"))?;
+            let (lines, rows) = (count_noun(*lines, "line"), count_noun(*dropped_rows, "unreadable entry"));
+            writeln!(f, "repaired: {lines} put back, {rows} dropped, {} stored again", count_noun(*sessions, "file"))?;
             if let Some(old_file) = old_file {
                 writeln!(f, "old file: {old_file}")?;
             }
@@ -66,10 +66,10 @@ impl fmt::Display for DamageReport {
             writeln!(f, "database  {problem}")?;
         }
         for DamagedSession { id, lost_lines } in &self.sessions {
-            writeln!(f, "session   {id}: {} lost", counted(*lost_lines, "line"))?;
+            writeln!(f, "session   {id}: {} lost", count_noun(*lost_lines, "line"))?;
         }
         if self.is_damaged() {
-            let (lines, rows) = (counted(self.lost_lines, "line"), counted(self.damaged_rows, "entry"));
+            let (lines, rows) = (count_noun(self.lost_lines, "line"), count_noun(self.damaged_rows, "entry"));
             write!(f, "{} is damaged: {lines} and {rows} cannot be read", self.archive)
         } else {
             write!(f, "{} is sound", self.archive)

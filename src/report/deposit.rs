@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::{bytes, counted};
+use super::size::{count_noun, format_bytes};
 
 /// The uncompressed part of a session that the archive did not have yet. A line that another session has too counts, although
 /// it is not stored again.
@@ -30,10 +30,10 @@ impl DepositSize {
 
 impl fmt::Display for DepositSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", counted(self.lines, "new line"))?;
+        write!(f, "{}", count_noun(self.lines, "new line"))?;
         if self.files > 0 {
-            write!(f, ", {}", counted(self.files, "new file"))?;
+            write!(f, ", {}", count_noun(self.files, "new file"))?;
         }
-        write!(f, " ({})", bytes(self.bytes))
+        write!(f, " ({})", format_bytes(self.bytes))
     }
 }

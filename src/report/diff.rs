@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::{Look, Style};
-use super::show::printable;
-use super::size::{count, tokens};
+use super::look::{TextLayout, TextStyle};
+use super::show::strip_control_chars;
+use super::size::{count, format_tokens};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::Tokens;
 
@@ -125,9 +125,9 @@ impl Diff {
     }
 
     /// The summary: one line for each kind of difference that occurs.
-    fn summary(&self) -> String {
+    fn summary_text(&self) -> String {
         let entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
-        let size = |n| tokens(self.measure.scale_to_api(n));
+        let size = |n| format_tokens(self.measure.scale_to_api(n));
         let changed_from = format!("{} -> ", count(self.measure.scale_to_api(self.changed_from).0));
         let kinds =
             [("removed", self.dropped, ""), ("changed", self.changed, &changed_from), ("added", self.added, "")];
@@ -140,15 +140,20 @@ impl Diff {
     }
 
     /// The differences as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         let mut text = String::new();
         for (mark, Side { label, entries, usage, .. }) in [("---", &self.before), ("+++", &self.after)] {
             let noun = if *entries == 1 { "entry" } else { "entries" };
-            let side = format!("{mark} {}  {} active {noun}, {}", look.paths(label), count(*entries), tokens(*usage));
-            text += &look.style(Style::Heading, &side);
+            let side = format!(
+                "{mark} {}  {} active {noun}, {}",
+                look.shorten_paths(label),
+                count(*entries),
+                format_tokens(*usage)
+            );
+            text += &look.apply_style(TextStyle::Heading, &side);
             text.push('\n');
         }
-        text += &self.summary();
+        text += &self.summary_text();
         text.push('\n');
         self.entries.iter().for_each(|entry| entry.write(&mut text, self.measure, look));
         text
@@ -156,16 +161,16 @@ impl Diff {
 }
 
 impl DiffEntry {
-    fn write(&self, text: &mut String, measure: Calibration, look: Look) {
+    fn write(&self, text: &mut String, measure: Calibration, look: TextLayout) {
         let number = |line: Option<u32>| line.map_or_else(String::new, |line| line.to_string());
-        let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| tokens(measure.scale_to_api(n)));
+        let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| format_tokens(measure.scale_to_api(n)));
         let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(measure.scale_to_api(n).0));
         let (mark, style, line, size) = match self.became {
-            Became::Dropped => ("-", Style::Removed, number(self.line_before), size(self.tokens_before)),
-            Became::Added => ("+", Style::Added, number(self.line_after), size(self.tokens_after)),
+            Became::Dropped => ("-", TextStyle::Removed, number(self.line_before), size(self.tokens_before)),
+            Became::Added => ("+", TextStyle::Added, number(self.line_after), size(self.tokens_after)),
             Became::Changed => (
                 "~",
-                Style::Changed,
+                TextStyle::Changed,
                 format!("{} -> {}", number(self.line_before), number(self.line_after)),
                 format!("{} -> {}", figure(self.tokens_before), size(self.tokens_after)),
             ),
@@ -173,18 +178,18 @@ impl DiffEntry {
         let time = self.time.as_deref().unwrap_or("-");
         let heading = format!("{mark} line {line}  {time}  {}  {size}", self.what);
         let heading = if self.diff.is_some() { heading } else { format!("{heading}  {}", self.beginning) };
-        *text += &look.style(style, &look.line(&heading));
+        *text += &look.apply_style(style, &look.clip_line(&heading));
         text.push('\n');
-        for line in self.diff.as_deref().map(printable).unwrap_or_default().lines() {
+        for line in self.diff.as_deref().map(strip_control_chars).unwrap_or_default().lines() {
             let style = match line.as_bytes().first() {
-                Some(b'+') => Some(Style::Added),
-                Some(b'-') => Some(Style::Removed),
-                Some(b'@') => Some(Style::Dim),
+                Some(b'+') => Some(TextStyle::Added),
+                Some(b'-') => Some(TextStyle::Removed),
+                Some(b'@') => Some(TextStyle::Dim),
                 _ => None,
             };
             let line = format!("    {line}");
-            let line = look.line(&line);
-            *text += &style.map_or_else(|| line.clone().into_owned(), |style| look.style(style, &line));
+            let line = look.clip_line(&line);
+            *text += &style.map_or_else(|| line.clone().into_owned(), |style| look.apply_style(style, &line));
             text.push('\n');
         }
     }

@@ -5,10 +5,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::Look;
+use super::look::TextLayout;
 use super::session::short_id;
-use super::size::{bytes, counted};
-use super::table::{Cell, Table};
+use super::size::{count_noun, format_bytes};
+use super::table::{Table, TableCell};
 use ctxc_transcript::PROVEN_CLIENT;
 
 /// The setup, and what needs attention.
@@ -26,7 +26,7 @@ pub(crate) struct Doctor {
     /// The problems that were found.
     pub(crate) findings: Vec<Finding>,
     #[serde(skip)]
-    look: Look,
+    look: TextLayout,
 }
 
 /// The client, as found from its files.
@@ -87,13 +87,13 @@ pub(crate) struct Finding {
 
 impl Doctor {
     /// A report without findings.
-    pub(crate) fn new(version: &'static str, look: Look) -> Self {
+    pub(crate) fn new(version: &'static str, look: TextLayout) -> Self {
         let client = InstalledClient { proven_version: PROVEN_CLIENT, ..InstalledClient::default() };
         Self { version, client, look, ..Self::default() }
     }
 
     /// Adds a finding.
-    pub(crate) fn find(&mut self, about: &'static str, problem: impl Into<String>, help: impl Into<String>) {
+    pub(crate) fn add_finding(&mut self, about: &'static str, problem: impl Into<String>, help: impl Into<String>) {
         self.findings.push(Finding { about, problem: problem.into(), help: help.into() });
     }
 }
@@ -106,7 +106,7 @@ impl fmt::Display for Doctor {
             (Some(folder), true) => {
                 let version = client.version.as_ref().map(|version| format!("Claude Code {version}, "));
                 write!(f, "client    {}{folder}", version.unwrap_or_default())?;
-                writeln!(f, " (sessions deleted after {})", counted(client.cleanup_days.unsigned_abs(), "day"))?;
+                writeln!(f, " (sessions deleted after {})", count_noun(client.cleanup_days.unsigned_abs(), "day"))?;
             }
             (Some(folder), false) => writeln!(f, "client    not found: no folder {folder}")?,
             (None, _) => writeln!(f, "client    not found: no home folder")?,
@@ -118,9 +118,9 @@ impl fmt::Display for Doctor {
                 let schema = archive.schema.map(|schema| format!("schema {schema}"));
                 let facts = [
                     schema,
-                    archive.bytes.map(bytes),
-                    Some(counted(archive.operations, "operation")),
-                    Some(counted(archive.n_sessions, "session")),
+                    archive.bytes.map(format_bytes),
+                    Some(count_noun(archive.operations, "operation")),
+                    Some(count_noun(archive.n_sessions, "session")),
                 ];
                 let facts: Vec<String> = facts.into_iter().flatten().collect();
                 writeln!(f, "\n          {}", facts.join(", "))?;
@@ -128,12 +128,12 @@ impl fmt::Display for Doctor {
             Some(url) => writeln!(f, "archive   none yet: {url}")?,
             None => writeln!(f, "archive   none configured")?,
         }
-        writeln!(f, "project   {} checked", counted(self.sessions_checked, "session"))?;
+        writeln!(f, "project   {} checked", count_noun(self.sessions_checked, "session"))?;
         if !archive.largest.is_empty() {
             let mut table = Table::new(&["largest", "session", "stored"]);
             for session in &archive.largest {
                 let (title, id) = (session.title.as_str(), short_id(&session.id));
-                table.push(vec![title.into(), id.into(), Cell::Bytes(session.stored_bytes)]);
+                table.push(vec![title.into(), id.into(), TableCell::Bytes(session.stored_bytes)]);
             }
             write!(f, "\n{}", table.render(self.look))?;
         }

@@ -12,7 +12,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The subject of a result, which decides the keys before those of the command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum About<'a> {
+pub(crate) enum ResultSubject<'a> {
     /// No session, or several.
     Nothing,
     /// The session that was read.
@@ -68,25 +68,25 @@ pub(crate) struct ErrorReport {
 ///
 /// # Errors
 /// When the report cannot be serialized.
-pub(crate) fn to_json(verb: &str, about: About<'_>, report: &impl Serialize) -> serde_json::Result<String> {
+pub(crate) fn to_json(verb: &str, about: ResultSubject<'_>, report: &impl Serialize) -> serde_json::Result<String> {
     let (session, context, outcome) = match about {
-        About::Nothing => (None, None, None),
-        About::Session(session) => (Some(session), None, None),
-        About::Usage(session, usage) => (Some(session), Some(usage), None),
-        About::Rewrite(outcome) => (Some(&outcome.session), Some(outcome.context()), Some(outcome)),
+        ResultSubject::Nothing => (None, None, None),
+        ResultSubject::Session(session) => (Some(session), None, None),
+        ResultSubject::Usage(session, usage) => (Some(session), Some(usage), None),
+        ResultSubject::Rewrite(outcome) => (Some(&outcome.session), Some(outcome.context_usage()), Some(outcome)),
     };
     let envelope = Envelope { schema: SCHEMA, ctxc: VERSION, verb, session, context };
     let mut object = serde_json::to_string(&envelope)?;
     if let Some(outcome) = outcome {
-        append(&mut object, &serde_json::to_string(outcome)?);
+        append_keys(&mut object, &serde_json::to_string(outcome)?);
     }
-    append(&mut object, &serde_json::to_string(report)?);
+    append_keys(&mut object, &serde_json::to_string(report)?);
     Ok(object)
 }
 
 /// Appends the keys of the object `other` to `object`. Joins text, so that a report with very many rows is not held in memory
 /// as values too.
-fn append(object: &mut String, other: &str) {
+fn append_keys(object: &mut String, other: &str) {
     if let Some(keys) = other.strip_prefix('{').filter(|keys| keys.len() > 1) {
         object.pop();
         object.push(',');

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::{count, percent};
+use super::size::{count, format_percent};
 use ctxc_engine::language::{Fact, FactCounts, FactsKept};
 use ctxc_engine::redact::Redactor;
 use ctxc_engine::run::Task;
@@ -13,7 +13,7 @@ use ctxc_engine::run::TaskOutcome;
 
 /// The detail on lost facts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum LostFacts {
+pub(crate) enum LostFactsDetail {
     /// Their number.
     #[default]
     Counted,
@@ -64,15 +64,15 @@ struct FactRow {
 /// Compares the facts of texts before and after compression. Secrets among them are reported as placeholders.
 #[derive(Debug, Default)]
 pub(crate) struct FactsReader {
-    lost: LostFacts,
+    lost: LostFactsDetail,
     redactor: Redactor,
 }
 
 impl FactsReader {
     /// A reader that knows the secrets of `tasks`.
-    pub(crate) fn new(lost: LostFacts, tasks: &[Task]) -> Self {
+    pub(crate) fn new(lost: LostFactsDetail, tasks: &[Task]) -> Self {
         let mut redactor = Redactor::default();
-        for task in tasks.iter().filter(|_| lost == LostFacts::Named) {
+        for task in tasks.iter().filter(|_| lost == LostFactsDetail::Named) {
             redactor.learn_secrets(&task.text);
         }
         Self { lost, redactor }
@@ -84,11 +84,11 @@ impl FactsReader {
         let facts = FactsKept::of(&task.text, text);
         sum.add(&facts);
         let count = facts.counts.total_count();
-        let lost = if self.lost == LostFacts::Named { self.rows(&facts.lost) } else { Vec::new() };
-        Some(TaskFacts { kept: count.kept, total: count.total, lost, invented: self.rows(&facts.invented) })
+        let lost = if self.lost == LostFactsDetail::Named { self.fact_rows(&facts.lost) } else { Vec::new() };
+        Some(TaskFacts { kept: count.kept, total: count.total, lost, invented: self.fact_rows(&facts.invented) })
     }
 
-    fn rows(&mut self, facts: &[Fact<'_>]) -> Vec<FactRow> {
+    fn fact_rows(&mut self, facts: &[Fact<'_>]) -> Vec<FactRow> {
         let mut facts = facts.to_vec();
         facts.sort_by_key(|fact| fact.kind);
         let row = |fact: &Fact<'_>| FactRow { kind: fact.kind.name(), text: self.redactor.redact(fact.text).text };
@@ -118,7 +118,12 @@ impl fmt::Display for FactsReport {
                 .map(|row| format!("{} {} of {}", row.kind, count(row.kept), count(row.total)))
                 .collect();
             let (kept, total) = (count(self.kept), count(self.total));
-            writeln!(f, "facts kept: {kept} of {total} ({}): {}", percent(self.kept, self.total), kinds.join(", "))?;
+            writeln!(
+                f,
+                "facts kept: {kept} of {total} ({}): {}",
+                format_percent(self.kept, self.total),
+                kinds.join(", ")
+            )?;
         }
         if self.invented > 0 {
             writeln!(f, "facts invented: {}", count(self.invented))?;

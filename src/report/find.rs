@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::archive::snippet_of;
-use super::list::{Projects, age};
-use super::look::{Look, Style, clip};
-use super::resume::resume_words;
+use super::list::{ProjectScope, format_age};
+use super::look::{TextLayout, TextStyle, clip_to_width};
+use super::resume::resume_command;
 use super::session::short_id;
 use super::when::to_second;
 use ctxc_core::apply::shell_word;
@@ -40,12 +40,12 @@ pub(crate) struct FindReport {
     #[serde(skip)]
     now: Timestamp,
     #[serde(skip)]
-    projects: Projects,
+    projects: ProjectScope,
 }
 
 /// The state of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum TextStatus {
     /// It is sent when its session is resumed.
     InContext,
     /// It is in the file of its session but is not sent: it was compacted away, or is on an abandoned branch.
@@ -111,7 +111,7 @@ impl FindReport {
         hits: Vec<FoundText>,
         sessions_indexed: u64,
         now: Timestamp,
-        projects: Projects,
+        projects: ProjectScope,
     ) -> Self {
         Self { query: query.to_owned(), sessions_indexed, hits, now, projects }
     }
@@ -125,14 +125,14 @@ impl FoundText {
         (place, source): (FindPlace, &FindSource),
         text: &str,
         folder: Option<String>,
-        standing: Standing,
+        standing: TextStatus,
     ) -> Self {
         let FindSource { key, session, title, .. } = source;
         let short = short_id(session);
         let line = place.line.saturating_add(1);
-        let is_session = matches!(standing, Standing::InContext | Standing::Inactive);
-        let has_file = is_session || matches!(standing, Standing::Subagent { .. } | Standing::Saved);
-        let resume = is_session.then(|| resume_words(session, Path::new(key), folder.as_deref()));
+        let is_session = matches!(standing, TextStatus::InContext | TextStatus::Inactive);
+        let has_file = is_session || matches!(standing, TextStatus::Subagent { .. } | TextStatus::Saved);
+        let resume = is_session.then(|| resume_command(session, Path::new(key), folder.as_deref()));
         let mut found = Self {
             session: session.clone(),
             title: title.clone(),
@@ -154,22 +154,22 @@ impl FoundText {
             standing: "in context".to_owned(),
         };
         match standing {
-            Standing::InContext => {}
-            Standing::Inactive => (found.status, found.standing) = ("inactive", "inactive".to_owned()),
-            Standing::Subagent { id } => {
+            TextStatus::InContext => {}
+            TextStatus::Inactive => (found.status, found.standing) = ("inactive", "inactive".to_owned()),
+            TextStatus::Subagent { id } => {
                 (found.status, found.standing) = ("subagent", "in a subagent".to_owned());
                 found.show = Some(format!("ctxc show {} --line {line}", shell_word(key)));
                 found.subagent = Some(id);
             }
-            Standing::Saved => {
+            TextStatus::Saved => {
                 (found.status, found.standing) = ("saved", "in a saved tool result".to_owned());
                 found.show = Some(format!("less +{line} {}", shell_word(key)));
             }
-            Standing::Kept => {
+            TextStatus::Kept => {
                 (found.status, found.standing) = ("kept", "in the archive, file deleted".to_owned());
                 found.restore = Some(format!("ctxc restore {short} --all"));
             }
-            Standing::Removed { digest, operation } => {
+            TextStatus::Removed { digest, operation } => {
                 (found.status, found.standing) = ("removed", "in an older version".to_owned());
                 let digits: String = digest.to_string().chars().take(DIGEST_DIGITS).collect();
                 found.show = Some(format!("ctxc archive show {digits}"));
@@ -187,21 +187,22 @@ impl FoundText {
 
 impl FindReport {
     /// The matches as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         let mut text = String::new();
         for (hit_idx, hit) in self.hits.iter().enumerate() {
             text += if hit_idx > 0 { "\n" } else { "" };
-            let age = hit.said.map_or_else(String::new, |said| format!("  {}", age(self.now, said)));
-            let title = clip(&hit.title, TITLE_WIDTH);
+            let age = hit.said.map_or_else(String::new, |said| format!("  {}", format_age(self.now, said)));
+            let title = clip_to_width(&hit.title, TITLE_WIDTH);
             let heading = format!("{title} ({}){age}  {}", short_id(&hit.session), hit.standing);
-            text += &look.style(Style::Heading, &heading);
+            text += &look.apply_style(TextStyle::Heading, &heading);
             text.push('\n');
-            let folder = hit.folder.as_deref().filter(|_| self.projects == Projects::All).map(|it| look.paths(it));
+            let folder =
+                hit.folder.as_deref().filter(|_| self.projects == ProjectScope::All).map(|it| look.shorten_paths(it));
             let by = match &hit.tool {
                 Some(tool) => format!("{} {tool}: ", hit.speaker),
                 None => format!("{}: ", hit.speaker),
             };
-            let snippet = wrapped(&format!("{by}{}", hit.snippet));
+            let snippet = wrap_snippet(&format!("{by}{}", hit.snippet));
             let commands = [&hit.show, &hit.restore].into_iter().flatten().map(String::as_str);
             for line in folder.as_deref().into_iter().chain(snippet.iter().map(String::as_str)).chain(commands) {
                 text.extend(["  ", line, "\n"]);
@@ -212,7 +213,7 @@ impl FindReport {
 }
 
 /// `text` in lines of [`WIDTH`] columns, broken between words, or within words that are longer than a line or have no spaces.
-fn wrapped(text: &str) -> Vec<String> {
+fn wrap_snippet(text: &str) -> Vec<String> {
     let columns = |c: char| c.width().unwrap_or(0);
     let mut lines = Vec::new();
     let (mut line, mut width) = (String::new(), 0);
@@ -251,7 +252,7 @@ mod tests {
             (&"会".repeat(39), 2),
         ];
         for (text, n_lines) in cases {
-            let lines = wrapped(text);
+            let lines = wrap_snippet(text);
             assert_eq!(lines.len(), n_lines, "{text}");
             assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::outcome::Outcome;
 use super::run::{Did, StageRow};
-use super::size::{counted, short};
+use super::size::{count_noun, format_rounded};
 use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc fit`, or of its dry run.
@@ -78,13 +78,13 @@ impl FitReport {
             }
         }
         let is_low = !rows.is_empty() && size.0 < target.0 - target.0 * 3 / 100;
-        let smallest = if is_low { smallest(&rows, newest) } else { None };
+        let smallest = if is_low { smallest_removed(&rows, newest) } else { None };
         Self { outcome, target, size, removed, smallest, stages: rows }
     }
 }
 
 /// The smallest item that the stages of `rows` removed; `newest` is the size of the newest message that was compacted.
-fn smallest(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
+fn smallest_removed(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
     let calls = rows.iter().filter_map(|row| match &row.did {
         Did::Pruned { calls, .. } => Some(calls),
         Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
@@ -102,29 +102,29 @@ impl fmt::Display for FitReport {
         }
         let Removed { superseded, masked, compacted, truncated } = self.removed;
         let parts = [
-            (superseded, counted(superseded, "superseded tool result")),
-            (masked, counted(masked, "old tool result")),
-            (truncated, counted(truncated, "message")),
+            (superseded, count_noun(superseded, "superseded tool result")),
+            (masked, count_noun(masked, "old tool result")),
+            (truncated, count_noun(truncated, "message")),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, text)| text).collect();
         if !parts.is_empty() {
             writeln!(f, "removed   {}", parts.join(", "))?;
         }
         if compacted > 0 {
-            writeln!(f, "compacted {} into a summary", counted(compacted, "message"))?;
+            writeln!(f, "compacted {} into a summary", count_noun(compacted, "message"))?;
         }
         if truncated == 0 {
             writeln!(f, "kept      every prompt and the last answer")?;
         }
         if let Some(Smallest { handle, tokens }) = &self.smallest {
-            let below = short(self.target.saturating_sub(self.size));
+            let below = format_rounded(self.target.saturating_sub(self.size));
             let item = handle
                 .as_ref()
                 .map_or("the newest message compacted".to_owned(), |it| format!("the smallest result, {it},"));
             writeln!(
                 f,
                 "below     {below} tokens below the target: {item} has {}",
-                short(self.outcome.shown(*tokens))
+                format_rounded(self.outcome.scale_tokens(*tokens))
             )?;
         }
         self.outcome.fmt(f)

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::{MANY_STEPS, steps_to_gain};
-use super::look::Look;
-use super::size::{count, counted, short};
-use super::table::{Cell, Table};
+use super::look::TextLayout;
+use super::size::{count, count_noun, format_rounded};
+use super::table::{Table, TableCell};
 use ctxc_engine::Usd;
 use ctxc_store::{Operation, OperationCost};
 use ctxc_transcript::text::Tokens;
@@ -36,11 +36,11 @@ impl Sum {
     fn add(&mut self, saved: i64, cost: &OperationCost) {
         self.operations += 1;
         self.saved_tokens += saved;
-        self.spend(cost);
+        self.add_cost(cost);
     }
 
     /// Adds the cost, which was paid even if the operation was undone.
-    fn spend(&mut self, cost: &OperationCost) {
+    fn add_cost(&mut self, cost: &OperationCost) {
         self.recached_tokens += cost.tokens_recached;
         self.calls += cost.calls;
         self.cost_usd += cost.cost_usd;
@@ -67,12 +67,12 @@ pub(crate) struct Gain {
     by_week: BTreeMap<String, Sum>,
     by_project: BTreeMap<String, Sum>,
     #[serde(skip)]
-    look: Look,
+    look: TextLayout,
 }
 
 impl Gain {
     /// A report without operations.
-    pub(crate) fn new(archive: String, since: Option<Timestamp>, look: Look) -> Self {
+    pub(crate) fn new(archive: String, since: Option<Timestamp>, look: TextLayout) -> Self {
         let since = since.map(super::when::to_second);
         Self { archive, since, look, ..Self::default() }
     }
@@ -94,28 +94,28 @@ impl Gain {
         self.without_cost += u64::from(noted.is_none());
         if is_undone {
             self.undone += 1;
-            self.total.spend(&cost);
+            self.total.add_cost(&cost);
             return;
         }
         let saved = before.cast_signed() - after.cast_signed();
         self.total.add(saved, &cost);
         self.by_verb.entry(operation.verb.clone()).or_default().add(saved, &cost);
-        self.by_week.entry(week(operation.time)).or_default().add(saved, &cost);
+        self.by_week.entry(monday_of(operation.time)).or_default().add(saved, &cost);
         self.by_project.entry(project.to_owned()).or_default().add(saved, &cost);
     }
 
     /// Finds after how many steps the operations break even, once all are added.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn find_break_even(&mut self) {
         let saved = u64::try_from(self.total.saved_tokens).unwrap_or(0);
         self.breaks_even_after_steps = steps_to_gain(Tokens(saved), Tokens(self.total.recached_tokens));
     }
 
     /// Whether it all was worth its cost in the prompt cache, in words.
-    fn verdict(&self) -> String {
+    fn verdict_text(&self) -> String {
         match self.breaks_even_after_steps {
             None => "does not pay: nothing that was saved is left".to_owned(),
             Some(steps @ ..=MANY_STEPS) => {
-                format!("pays: breaks even after {} in each session", counted(steps, "step"))
+                format!("pays: breaks even after {} in each session", count_noun(steps, "step"))
             }
             Some(steps) => {
                 format!("hardly pays: breaks even after {} steps in each session; larger cuts pay sooner", count(steps))
@@ -125,16 +125,16 @@ impl Gain {
 }
 
 /// The Monday of the week of `time`, in UTC.
-fn week(time: Timestamp) -> String {
+fn monday_of(time: Timestamp) -> String {
     let day = time.to_zoned(TimeZone::UTC).date();
     let monday = day.checked_sub(i64::from(day.weekday().to_monday_zero_offset()).days());
     monday.unwrap_or(day).to_string()
 }
 
 /// `1.2k`, or `-1.2k` if the operation added tokens.
-fn signed(tokens: i64) -> String {
+fn format_signed(tokens: i64) -> String {
     let sign = if tokens < 0 { "-" } else { "" };
-    format!("{sign}{}", short(Tokens(tokens.unsigned_abs())))
+    format!("{sign}{}", format_rounded(Tokens(tokens.unsigned_abs())))
 }
 
 impl fmt::Display for Gain {
@@ -143,23 +143,23 @@ impl fmt::Display for Gain {
             return Ok(());
         }
         let Sum { operations, saved_tokens, recached_tokens, calls, cost_usd, unpriced_calls } = self.total;
-        let saved = signed(saved_tokens);
-        writeln!(f, "saved     {saved} tokens of context, by {} (estimate)", counted(operations, "operation"))?;
+        let saved = format_signed(saved_tokens);
+        writeln!(f, "saved     {saved} tokens of context, by {} (estimate)", count_noun(operations, "operation"))?;
         if self.undone > 0 {
-            writeln!(f, "undone    {}: nothing saved", counted(self.undone, "operation"))?;
+            writeln!(f, "undone    {}: nothing saved", count_noun(self.undone, "operation"))?;
         }
-        writeln!(f, "cache     {} tokens re-cached (estimate)", short(Tokens(recached_tokens)))?;
-        writeln!(f, "verdict   {}", self.verdict())?;
+        writeln!(f, "cache     {} tokens re-cached (estimate)", format_rounded(Tokens(recached_tokens)))?;
+        writeln!(f, "verdict   {}", self.verdict_text())?;
         if calls > 0 {
             let cost = Usd::from_dollars(cost_usd).unwrap_or(Usd::ZERO);
-            write!(f, "calls     {}, {cost}", counted(calls, "call"))?;
+            write!(f, "calls     {}, {cost}", count_noun(calls, "call"))?;
             if unpriced_calls > 0 {
-                write!(f, ", {} of unknown cost", counted(unpriced_calls, "call"))?;
+                write!(f, ", {} of unknown cost", count_noun(unpriced_calls, "call"))?;
             }
             writeln!(f)?;
         }
         if self.without_cost > 0 {
-            let n = counted(self.without_cost, "older operation");
+            let n = count_noun(self.without_cost, "older operation");
             writeln!(f, "note      {n} without recorded cost, as chars4 estimates")?;
         }
         for (head, sums) in [("verb", &self.by_verb), ("week of", &self.by_week), ("project", &self.by_project)] {
@@ -169,11 +169,11 @@ impl fmt::Display for Gain {
             let mut table = Table::new(&[head, "operations", "  saved", "re-cached", "calls"]);
             for (name, sum) in sums {
                 table.push(vec![
-                    self.look.paths(name).into_owned().into(),
-                    Cell::Count(sum.operations),
-                    format!("{:>7}", signed(sum.saved_tokens)).into(),
-                    format!("{:>9}", short(Tokens(sum.recached_tokens))).into(),
-                    Cell::Count(sum.calls),
+                    self.look.shorten_paths(name).into_owned().into(),
+                    TableCell::Count(sum.operations),
+                    format!("{:>7}", format_signed(sum.saved_tokens)).into(),
+                    format!("{:>9}", format_rounded(Tokens(sum.recached_tokens))).into(),
+                    TableCell::Count(sum.calls),
                 ]);
             }
             write!(f, "\n{}", table.render(self.look))?;
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn w_08_weeks_start_on_monday() {
         for (time, monday) in [("2026-03-02T00:00:00Z", "2026-03-02"), ("2026-03-08T23:59:59Z", "2026-03-02")] {
-            assert_eq!(week(time.parse().unwrap()), monday);
+            assert_eq!(monday_of(time.parse().unwrap()), monday);
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::deposit::DepositSize;
-use super::size::{count, counted};
+use super::size::{count, count_noun};
 
 /// The sessions that were stored.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -82,7 +82,7 @@ impl fmt::Display for KeepReport {
         write!(
             f,
             "kept {} in {}: {} new, {} grown, {} unchanged; {}",
-            counted(total, "session"),
+            count_noun(total, "session"),
             self.archive,
             count(new),
             count(grown),

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::list::age;
-use super::look::Look;
+use super::list::format_age;
+use super::look::TextLayout;
 use super::session::{SessionRef, short_id};
-use super::size::{bytes, counted};
-use super::table::{Cell, Table};
+use super::size::{count_noun, format_bytes};
+use super::table::{Table, TableCell};
 use super::when::to_second;
 use ctxc_core::version::KeptSession;
 
@@ -66,7 +66,7 @@ impl KeptList {
     }
 
     /// The table as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         if self.kept.is_empty() {
             return String::new();
         }
@@ -75,8 +75,8 @@ impl KeptList {
             table.push(vec![
                 row.title.as_str().into(),
                 short_id(&row.id).into(),
-                age(self.now, row.kept).into(),
-                Cell::Bytes(row.bytes),
+                format_age(self.now, row.kept).into(),
+                TableCell::Bytes(row.bytes),
                 if row.is_there { "exists" } else { "deleted" }.into(),
                 row.path.as_deref().unwrap_or("-").into(),
             ]);
@@ -133,9 +133,9 @@ impl fmt::Display for BroughtBack {
         if let Some(folder) = &self.gone_folder {
             writeln!(f, "{folder} no longer exists: restoring into the current project")?;
         }
-        write!(f, "restored the session as kept at {}: {}", self.kept, bytes(self.bytes))?;
+        write!(f, "restored the session as kept at {}: {}", self.kept, format_bytes(self.bytes))?;
         if self.files > 0 {
-            write!(f, ", with {}", counted(self.files, "file"))?;
+            write!(f, ", with {}", count_noun(self.files, "file"))?;
         }
         Ok(())
     }

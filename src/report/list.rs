@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::{Look, clip};
+use super::look::{TextLayout, clip_to_width};
 use super::session::short_id;
-use super::table::{Cell, Table};
+use super::table::{Table, TableCell};
 use super::when::to_second;
 use ctxc_transcript::Format;
 use ctxc_transcript::text::Tokens;
@@ -23,12 +23,12 @@ pub(crate) struct List {
     now: Timestamp,
     /// The scope, which decides whether the table names folders or sizes.
     #[serde(skip)]
-    projects: Projects,
+    projects: ProjectScope,
 }
 
 /// The scope of a list of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Projects {
+pub(crate) enum ProjectScope {
     /// The current project.
     Current,
     /// All projects.
@@ -102,12 +102,12 @@ fn second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok
 
 impl List {
     /// The listed sessions, and the number of older ones.
-    pub(crate) const fn new(sessions: Vec<SessionRow>, n_more: u64, now: Timestamp, projects: Projects) -> Self {
+    pub(crate) const fn new(sessions: Vec<SessionRow>, n_more: u64, now: Timestamp, projects: ProjectScope) -> Self {
         Self { sessions, n_more, now, projects }
     }
 
     /// The table as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         if self.sessions.is_empty() {
             return String::new();
         }
@@ -116,8 +116,8 @@ impl List {
         }
         // A folder needs the room of a size.
         let last = match self.projects {
-            Projects::Current => ["size", "made by"],
-            Projects::All => ["made by", "folder"],
+            ProjectScope::Current => ["size", "made by"],
+            ProjectScope::All => ["made by", "folder"],
         };
         // Whose a session is counts where there are several agents.
         let has_others = self.sessions.iter().any(|row| row.agent != Format::Claude.agent_name());
@@ -130,17 +130,17 @@ impl List {
                 format!("{}{source}", origin.verb)
             });
             let title = row.title.clone().or_else(|| row.problem.as_ref().map(|problem| format!("({problem})")));
-            let age = age(self.now, row.modified);
-            let mut cells: Vec<Cell> = vec![title.unwrap_or_default().into(), short_id(&row.id).into()];
+            let age = format_age(self.now, row.modified);
+            let mut cells: Vec<TableCell> = vec![title.unwrap_or_default().into(), short_id(&row.id).into()];
             cells.extend(has_others.then(|| row.agent.to_owned().into()));
             cells.push(age.into());
             cells.extend(match &row.problem {
-                None => [Cell::Count(row.turns), Cell::Count(row.tokens.0)],
-                Some(_) => [Cell::Empty, Cell::Empty],
+                None => [TableCell::Count(row.turns), TableCell::Count(row.tokens.0)],
+                Some(_) => [TableCell::Empty, TableCell::Empty],
             });
             cells.extend(match self.projects {
-                Projects::Current => [Cell::Bytes(row.bytes), made_by.into()],
-                Projects::All => [made_by.into(), row.folder.clone().unwrap_or_default().into()],
+                ProjectScope::Current => [TableCell::Bytes(row.bytes), made_by.into()],
+                ProjectScope::All => [made_by.into(), row.folder.clone().unwrap_or_default().into()],
             });
             table.push(cells);
         }
@@ -150,7 +150,7 @@ impl List {
 
 impl List {
     /// The table of subagents, and below it the last word of each.
-    fn agents_text(&self, look: Look) -> String {
+    fn agents_text(&self, look: TextLayout) -> String {
         let mut table = Table::new(&["task", "agent", "session", "age", "tokens", "type", "changed"]);
         let mut words = Vec::new();
         for row in &self.sessions {
@@ -160,13 +160,13 @@ impl List {
                 title.clone().unwrap_or_default().into(),
                 row.id.clone().into(),
                 session.as_deref().map_or("", short_id).into(),
-                age(self.now, row.modified).into(),
-                Cell::Count(row.tokens.0),
+                format_age(self.now, row.modified).into(),
+                TableCell::Count(row.tokens.0),
                 kind.unwrap_or_default().into(),
-                Cell::Count(changed.len() as u64),
+                TableCell::Count(changed.len() as u64),
             ]);
             if let Some(last) = last {
-                words.push(format!("\n{}: {}\n", row.id, clip(&last, LAST)));
+                words.push(format!("\n{}: {}\n", row.id, clip_to_width(&last, LAST)));
             }
             let files: Vec<&str> = changed.iter().take(FILES).map(String::as_str).collect();
             if !files.is_empty() {
@@ -184,7 +184,7 @@ const LAST: usize = 200;
 const FILES: usize = 8;
 
 /// The time since `then` in its largest unit that is not 0.
-pub(super) fn age(now: Timestamp, then: Timestamp) -> String {
+pub(super) fn format_age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
     let (n, unit) = match seconds {
         0..60 => return "now".to_owned(),
@@ -205,7 +205,7 @@ mod tests {
         let then = Timestamp::UNIX_EPOCH;
         let cases = [(-5, "now"), (59, "now"), (60, "1 min"), (7_199, "1 h"), (86_400, "1 d"), (40 * 86_400, "40 d")];
         for (seconds, told) in cases {
-            assert_eq!(age(Timestamp::from_second(seconds).unwrap(), then), told);
+            assert_eq!(format_age(Timestamp::from_second(seconds).unwrap(), then), told);
         }
     }
 }

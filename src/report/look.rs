@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The layout of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct TextLayout {
     /// The maximum number of columns of a line on a terminal; `None` for other outputs.
     pub(crate) width: Option<usize>,
     /// Whether text is styled.
@@ -20,7 +20,7 @@ pub(crate) struct Look {
 
 /// The role of a text, which decides its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum TextStyle {
     /// A heading of a table or of a message.
     Heading,
     /// Added text.
@@ -33,11 +33,12 @@ pub(crate) enum Style {
     Dim,
 }
 
-const STYLES: [Style; 5] = [Style::Heading, Style::Added, Style::Removed, Style::Changed, Style::Dim];
+const STYLES: [TextStyle; 5] =
+    [TextStyle::Heading, TextStyle::Added, TextStyle::Removed, TextStyle::Changed, TextStyle::Dim];
 
-impl Style {
+impl TextStyle {
     /// The mark before a text of this style: a noncharacter, which Unicode reserves for use within a program.
-    const fn mark(self) -> char {
+    const fn start_mark(self) -> char {
         match self {
             Self::Heading => '\u{fdd0}',
             Self::Added => '\u{fdd1}',
@@ -51,22 +52,23 @@ impl Style {
 /// The mark after a styled text.
 const END: char = '\u{fdd5}';
 
-impl Look {
+impl TextLayout {
     /// The layout for a pipe or a file.
     pub(crate) const PLAIN: Self = Self { width: None, is_styled: false, home: None };
 
     /// `text` between marks of `style` if text is styled.
-    pub(crate) fn style(self, style: Style, text: &str) -> String {
-        if self.is_styled { format!("{}{text}{END}", style.mark()) } else { text.to_owned() }
+    pub(crate) fn apply_style(self, style: TextStyle, text: &str) -> String {
+        if self.is_styled { format!("{}{text}{END}", style.start_mark()) } else { text.to_owned() }
     }
 
     /// `line` clipped to the width of the terminal, with spaces for tabs, whose width depends on the terminal.
-    pub(crate) fn line(self, line: &str) -> Cow<'_, str> {
-        self.width.map_or(Cow::Borrowed(line), |width| clip(&line.replace('\t', "    "), width).into_owned().into())
+    pub(crate) fn clip_line(self, line: &str) -> Cow<'_, str> {
+        self.width
+            .map_or(Cow::Borrowed(line), |width| clip_to_width(&line.replace('\t', "    "), width).into_owned().into())
     }
 
     /// `text` with `~` for the home folder at the beginning of a word.
-    pub(crate) fn paths(self, text: &str) -> Cow<'_, str> {
+    pub(crate) fn shorten_paths(self, text: &str) -> Cow<'_, str> {
         let Some(home) = self.home.filter(|home| home.len() > 1 && text.contains(home)) else {
             return Cow::Borrowed(text);
         };
@@ -84,11 +86,11 @@ impl Look {
 }
 
 /// `text` with `begin(style)` for each mark before a styled text, and `end` for the one after it. A style ends with its line.
-pub(crate) fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) -> String {
+pub(crate) fn replace_marks(text: &str, begin: impl Fn(TextStyle) -> String, end: &str) -> String {
     let mut painted = String::with_capacity(text.len());
     let mut is_open = false;
     for c in text.chars() {
-        if let Some(style) = STYLES.into_iter().find(|style| style.mark() == c) {
+        if let Some(style) = STYLES.into_iter().find(|style| style.start_mark() == c) {
             painted += &begin(style);
             is_open = true;
         } else if c == END || c == '\n' && is_open {
@@ -103,7 +105,7 @@ pub(crate) fn painted(text: &str, begin: impl Fn(Style) -> String, end: &str) ->
 }
 
 /// `text` in at most `width` columns of a terminal, with an `…` for the clipped part: the end, or the beginning of a path.
-pub(crate) fn clip(text: &str, width: usize) -> Cow<'_, str> {
+pub(crate) fn clip_to_width(text: &str, width: usize) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
     }
@@ -133,7 +135,7 @@ const COPIED: [&str; 3] = ["resume ", "undo ", "backup "];
 /// `text`, printed after `prefix`, with its lines broken between words to fit into `width` columns. A command between
 /// backquotes counts as one word. Words longer than a line are not broken, so that they can be copied, nor are the commands and
 /// paths of a result.
-pub(crate) fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+pub(crate) fn wrap_lines(text: &str, prefix: &str, width: usize) -> String {
     let hang = if prefix.is_empty() { VALUES } else { prefix.len() };
     let mut before = prefix.len();
     let mut lines: Vec<String> = Vec::new();
@@ -142,7 +144,7 @@ pub(crate) fn wrapped(text: &str, prefix: &str, width: usize) -> String {
         if before + line.width() <= width || COPIED.iter().any(|label| line.starts_with(label)) {
             lines.push(line.to_owned());
         } else {
-            wrap(&mut lines, line, before, own + hang, width);
+            wrap_line(&mut lines, line, before, own + hang, width);
         }
         // Only the first line has the prefix.
         before = 0;
@@ -151,10 +153,10 @@ pub(crate) fn wrapped(text: &str, prefix: &str, width: usize) -> String {
 }
 
 /// Adds `line`, broken into lines; the first begins after `before` columns, the others at column `hang`.
-fn wrap(lines: &mut Vec<String>, line: &str, before: usize, hang: usize, width: usize) {
+fn wrap_line(lines: &mut Vec<String>, line: &str, before: usize, hang: usize, width: usize) {
     let mut current = String::new();
     let mut used = before;
-    for (at, word) in words(line).enumerate() {
+    for (at, word) in split_words(line).enumerate() {
         if at > 0 && used + 1 + word.width() > width && !current.trim().is_empty() {
             lines.push(std::mem::replace(&mut current, " ".repeat(hang)));
             used = hang;
@@ -169,7 +171,7 @@ fn wrap(lines: &mut Vec<String>, line: &str, before: usize, hang: usize, width: 
 }
 
 /// The words of `line`; one between backquotes may contain spaces.
-fn words(line: &str) -> impl Iterator<Item = &str> {
+fn split_words(line: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     line.split(move |c| {
         is_quoted ^= c == '`';
@@ -195,7 +197,7 @@ mod tests {
             ("", 22, "undo      ctxc undo 12345678 --all", "undo      ctxc undo 12345678 --all"),
         ];
         for (prefix, width, text, lines) in cases {
-            assert_eq!(wrapped(text, prefix, width), lines);
+            assert_eq!(wrap_lines(text, prefix, width), lines);
         }
     }
 
@@ -211,17 +213,17 @@ mod tests {
             ("/a path/with/blanks", 7, "/a pat…"),
             ("/plan-implement", 7, "/plan-…"),
         ];
-        assert_eq!(Look { width: Some(6), ..Look::PLAIN }.line("\t日本"), "    …");
+        assert_eq!(TextLayout { width: Some(6), ..TextLayout::PLAIN }.clip_line("\t日本"), "    …");
         for (text, width, clipped) in cases {
-            assert_eq!(clip(text, width), clipped);
-            assert!(clip(text, width).width() <= width);
+            assert_eq!(clip_to_width(text, width), clipped);
+            assert!(clip_to_width(text, width).width() <= width);
         }
     }
 
     // W-09
     #[test]
     fn w_09_the_home_folder_is_short_where_a_word_begins_with_it() {
-        let look = Look { home: Some("/home/ann"), ..Look::PLAIN };
+        let look = TextLayout { home: Some("/home/ann"), ..TextLayout::PLAIN };
         let cases = [
             ("/home/ann", "~"),
             ("wrote /home/ann/a.jsonl (/home/ann/b)", "wrote ~/a.jsonl (~/b)"),
@@ -230,18 +232,21 @@ mod tests {
             ("cd '/home/ann/a b' sqlite:/home/ann/a", "cd '/home/ann/a b' sqlite:/home/ann/a"),
         ];
         for (text, short) in cases {
-            assert_eq!(look.paths(text), short);
-            assert_eq!(Look::PLAIN.paths(text), text);
+            assert_eq!(look.shorten_paths(text), short);
+            assert_eq!(TextLayout::PLAIN.shorten_paths(text), text);
         }
     }
 
     #[test]
     fn a_style_ends_with_its_line() {
-        let look = Look { is_styled: true, ..Look::PLAIN };
-        let begin = |style: Style| format!("<{style:?}>");
-        let text =
-            format!("{}\n{}", look.style(Style::Added, "+ new"), Style::Removed.mark().to_string() + "old\nplain");
-        assert_eq!(painted(&text, begin, "</>"), "<Added>+ new</>\n<Removed>old</>\nplain");
-        assert_eq!(Look::PLAIN.style(Style::Added, "new"), "new");
+        let look = TextLayout { is_styled: true, ..TextLayout::PLAIN };
+        let begin = |style: TextStyle| format!("<{style:?}>");
+        let text = format!(
+            "{}\n{}",
+            look.apply_style(TextStyle::Added, "+ new"),
+            TextStyle::Removed.start_mark().to_string() + "old\nplain"
+        );
+        assert_eq!(replace_marks(&text, begin, "</>"), "<Added>+ new</>\n<Removed>old</>\nplain");
+        assert_eq!(TextLayout::PLAIN.apply_style(TextStyle::Added, "new"), "new");
     }
 }

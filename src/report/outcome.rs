@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::cache::CacheCost;
 use super::deposit::DepositSize;
 use super::session::{ContextUsage, SessionRef};
-use super::size::{bytes, count, counted, short, whole_percent};
+use super::size::{count, count_noun, format_bytes, format_rounded, format_whole_percent};
 use ctxc_core::apply::{Gauge, ThinkingRemoved};
 use ctxc_store::OperationCost;
 use ctxc_transcript::text::Tokens;
@@ -115,7 +115,7 @@ impl LiveTokens {
 
 impl Outcome {
     /// Its cost and saving, as the archive records them.
-    pub(crate) fn cost(&self, calls: OperationCost) -> OperationCost {
+    pub(crate) fn operation_cost(&self, calls: OperationCost) -> OperationCost {
         let BeforeAfter { before, after } = self.tokens.calibrated;
         OperationCost {
             tokens_before: before.0,
@@ -127,7 +127,7 @@ impl Outcome {
     }
 
     /// The context usage before and after, by the estimate of the text (W-04).
-    fn usage(&self) -> BeforeAfter<Tokens> {
+    fn usage_change(&self) -> BeforeAfter<Tokens> {
         let LiveTokens { chars4, calibrated, .. } = self.tokens;
         if self.is_in_chars4() {
             BeforeAfter { before: chars4.before.context_tokens(), after: chars4.after.context_tokens() }
@@ -142,29 +142,29 @@ impl Outcome {
 
     /// The `chars4` tokens of one item, on the scale of the context usage in the text, so that items add up to its difference
     /// (W-04).
-    pub(crate) fn shown(&self, tokens: Tokens) -> Tokens {
+    pub(crate) fn scale_tokens(&self, tokens: Tokens) -> Tokens {
         self.measure.scale_to_api(tokens)
     }
 
     /// The size of an item before and after, on the scale of [`Self::shown`]: `1,234 -> 56 tokens`.
-    pub(crate) fn shown_change(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
-        format!("{} -> {} tokens", count(self.shown(before).0), count(self.shown(after).0))
+    pub(crate) fn change_text(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
+        format!("{} -> {} tokens", count(self.scale_tokens(before).0), count(self.scale_tokens(after).0))
     }
 
     /// A saving, on the scale of [`Self::shown`]: `1,234 tokens`, negative if tokens were added.
-    pub(crate) fn shown_saving(&self, saved: i64) -> String {
+    pub(crate) fn saving_text(&self, saved: i64) -> String {
         let sign = if saved < 0 { "-" } else { "" };
-        format!("{sign}{}", counted(self.shown(Tokens(saved.unsigned_abs())).0, "token"))
+        format!("{sign}{}", count_noun(self.scale_tokens(Tokens(saved.unsigned_abs())).0, "token"))
     }
 
     /// The context usage for the envelope.
-    pub(crate) const fn context(&self) -> ContextUsage {
+    pub(crate) const fn context_usage(&self) -> ContextUsage {
         let BeforeAfter { before, after } = self.tokens.calibrated;
         ContextUsage { before, after: Some(after), window: self.window, measured: self.measured }
     }
 
     /// Both estimates, for verbose output.
-    pub(crate) fn estimates(&self) -> String {
+    pub(crate) fn estimates_text(&self) -> String {
         let LiveTokens { chars4, calibrated, factor, .. } = self.tokens;
         let (before, after) = (chars4.before.context_tokens().0, chars4.after.context_tokens().0);
         format!(
@@ -183,13 +183,13 @@ impl fmt::Display for Outcome {
         if let Some(reason) = &self.unchanged {
             return write!(f, "nothing changed: {reason}");
         }
-        let (BeforeAfter { before, after }, window) = (self.usage(), self.window);
-        write!(f, "context   {} -> {} tokens", short(before), short(after))?;
+        let (BeforeAfter { before, after }, window) = (self.usage_change(), self.window);
+        write!(f, "context   {} -> {} tokens", format_rounded(before), format_rounded(after))?;
         if self.is_in_chars4() {
             f.write_str(" (chars4)")?;
         } else {
-            let (before, after) = (whole_percent(before, window), whole_percent(after, window));
-            write!(f, " ({before} -> {after} of {})", short(window))?;
+            let (before, after) = (format_whole_percent(before, window), format_whole_percent(after, window));
+            write!(f, " ({before} -> {after} of {})", format_rounded(window))?;
         }
         let ThinkingRemoved { entries, kept_in_open_loop, .. } = self.thinking_removed;
         let in_entries = |n: u64| format!("{} {}", count(n), if n == 1 { "entry" } else { "entries" });
@@ -206,7 +206,7 @@ impl fmt::Display for Outcome {
             write!(f, "\ncache     {cost}")?;
         }
         if let Some(size) = self.bytes {
-            write!(f, "\nfile      {} -> {}", bytes(size.before), bytes(size.after))?;
+            write!(f, "\nfile      {} -> {}", format_bytes(size.before), format_bytes(size.after))?;
         }
         let lines = [("backup", &self.backup), ("resume", &self.resume), ("undo", &self.undo)];
         for (name, value) in lines {

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::list::age;
-use super::look::{Look, clip};
+use super::list::format_age;
+use super::look::{TextLayout, clip_to_width};
 use super::session::{ContextUsage, SessionRef, short_id};
-use super::size::{short, whole_percent};
-use super::table::{Cell, Table};
+use super::size::{format_rounded, format_whole_percent};
+use super::table::{Table, TableCell};
 use ctxc_transcript::text::Tokens;
 
 /// The context usage of a session, and the commands that would help most.
@@ -25,7 +25,7 @@ pub(crate) struct Overview {
     pub(crate) is_measured: bool,
     /// The origin of the context usage.
     #[serde(skip)]
-    pub(crate) origin: Origin,
+    pub(crate) origin: UsageOrigin,
     /// Usage by kind, largest first; the sum is the context usage.
     pub(crate) usage: Vec<Usage>,
     /// The commands that would save most.
@@ -35,7 +35,7 @@ pub(crate) struct Overview {
 
 /// The origin of a figure of context usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum UsageOrigin {
     /// Recorded by the client.
     Client,
     /// Recorded by the client and lowered by ctxc, with no new measurement since.
@@ -44,9 +44,9 @@ pub(crate) enum Origin {
     Estimate,
 }
 
-impl Origin {
+impl UsageOrigin {
     /// The word in text.
-    pub(crate) const fn word(self) -> &'static str {
+    pub(crate) const fn display_name(self) -> &'static str {
         match self {
             Self::Client => "measured",
             Self::Ctxc => "after ctxc",
@@ -98,18 +98,18 @@ const N_ROWS: usize = 9;
 
 impl Overview {
     /// The overview as text; `now` is for the age of the session.
-    pub(crate) fn text(&self, now: Timestamp, look: Look) -> String {
+    pub(crate) fn text(&self, now: Timestamp, look: TextLayout) -> String {
         let Self { read, context: ContextUsage { before: tokens, window, .. }, usage, .. } = self;
         let title = read.title.as_deref().unwrap_or("untitled session");
-        let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), ago(now, self.modified));
+        let which = format!("({}, {})", read.id.as_deref().map_or("-", short_id), format_ago(now, self.modified));
         let room = look.width.map_or(usize::MAX, |width| width.saturating_sub("session    ".len() + which.len()));
-        let title = clip(title, room);
-        let how = self.origin.word();
+        let title = clip_to_width(title, room);
+        let how = self.origin.display_name();
         let mut text = format!(
             "session   {title} {which}\ncontext   {} tokens ({} of {}), {how}\n",
-            short(*tokens),
-            whole_percent(*tokens, *window),
-            short(*window),
+            format_rounded(*tokens),
+            format_whole_percent(*tokens, *window),
+            format_rounded(*window),
         );
         let mut table = Table::new(&["used by", "tokens", "share", ""]);
         let (shown, rest) = usage.split_at(usage.len().min(N_ROWS));
@@ -117,7 +117,12 @@ impl Overview {
             (!rest.is_empty()).then(|| (format!("{} more", rest.len()), rest.iter().map(|row| row.tokens).sum()));
         for (name, part) in shown.iter().map(|row| (row.name(), row.tokens)).chain(more) {
             let (part, whole) = (part.0, tokens.0);
-            table.push(vec![name.into(), Cell::Count(part), Cell::Share(part, whole), Cell::Bar(part, whole)]);
+            table.push(vec![
+                name.into(),
+                TableCell::Count(part),
+                TableCell::Share(part, whole),
+                TableCell::Bar(part, whole),
+            ]);
         }
         if !usage.is_empty() {
             text.push('\n');
@@ -126,7 +131,7 @@ impl Overview {
         if !self.advice.is_empty() {
             let mut table = Table::new(&["command", "saves", ""]);
             for Advice { command, what, saves } in &self.advice {
-                table.push(vec![Cell::Whole(command.clone()), Cell::Count(saves.0), (*what).into()]);
+                table.push(vec![TableCell::Whole(command.clone()), TableCell::Count(saves.0), (*what).into()]);
             }
             text.push('\n');
             text += &table.render(look);
@@ -135,7 +140,7 @@ impl Overview {
     }
 }
 
-fn ago(now: Timestamp, then: Timestamp) -> String {
-    let age = age(now, then);
+fn format_ago(now: Timestamp, then: Timestamp) -> String {
+    let age = format_age(now, then);
     if age == "now" { age } else { format!("{age} ago") }
 }

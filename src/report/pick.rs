@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::outcome::Outcome;
 use super::session::SessionRef;
-use super::size::{count, counted};
+use super::size::{count, count_noun};
 use ctxc_transcript::TurnIdx;
 
 /// Result of `ctxc pick`, or of its dry run. The outcome is that of the first session.
@@ -57,8 +57,8 @@ impl fmt::Display for PickReport {
         }
         let picks = if self.outcome.dry_run { "would pick" } else { "picked" };
         for PickedSession { session, turns, messages, of_messages, .. } in &self.sources {
-            let (n, of) = (count(*messages), counted(*of_messages, "message"));
-            writeln!(f, "{picks} {n} of {of} of {}: {}", session.label(), turn_list(turns))?;
+            let (n, of) = (count(*messages), count_noun(*of_messages, "message"));
+            writeln!(f, "{picks} {n} of {of} of {}: {}", session.short_label(), turn_list(turns))?;
         }
         self.outcome.fmt(f)
     }

@@ -5,10 +5,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::Look;
+use super::look::TextLayout;
 use super::outcome::{BeforeAfter, Outcome};
-use super::size::{bytes, count, counted};
-use super::table::{Cell, Table};
+use super::size::{count, count_noun, format_bytes};
+use super::table::{Table, TableCell};
 use ctxc_core::apply::{Described, PruneResult, PrunedCall, PrunedRow, shorten_text};
 use ctxc_transcript::text::Tokens;
 
@@ -61,12 +61,12 @@ pub(super) fn as_item(call: &PrunedCall) -> String {
 
 /// The comment after the item in a plan.
 pub(super) fn as_comment(call: &PrunedCall, outcome: &Outcome) -> String {
-    let change = outcome.shown_change(BeforeAfter { before: call.before, after: call.after });
-    format!("{change}, {}: {}, line {}", call.rule, named(call), count(call.line.one_based().into()))
+    let change = outcome.change_text(BeforeAfter { before: call.before, after: call.after });
+    format!("{change}, {}: {}, line {}", call.rule, call_text(call), count(call.line.one_based().into()))
 }
 
 /// The tool and the argument, shortened.
-fn named(call: &PrunedCall) -> String {
+fn call_text(call: &PrunedCall) -> String {
     let Described { tool, argument, .. } = &call.described;
     format!("{tool} {}", shorten_text(argument, ARGUMENT_LEN)).trim_end().to_owned()
 }
@@ -80,22 +80,22 @@ const ARGUMENT_LEN: usize = 50;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PruneText<'a> {
     report: &'a PruneReport,
-    look: Look,
+    look: TextLayout,
     n_named: usize,
 }
 
 impl<'a> PruneText<'a> {
     /// The text of a run.
-    pub(crate) const fn run(report: &'a PruneReport, look: Look) -> Self {
+    pub(crate) const fn of_run(report: &'a PruneReport, look: TextLayout) -> Self {
         Self { report, look, n_named: N_NAMED }
     }
 
     /// The text of a dry run, which lists all calls.
-    pub(crate) const fn plan(report: &'a PruneReport, look: Look) -> Self {
+    pub(crate) const fn of_dry_run(report: &'a PruneReport, look: TextLayout) -> Self {
         Self { report, look, n_named: usize::MAX }
     }
 
-    fn rules(&self) -> String {
+    fn rules_table(&self) -> String {
         let PruneReport { outcome, rules, total, .. } = self.report;
         let heads = ["rule", "removed", "tokens saved", "too small", "bytes saved"];
         let n_heads = if total.bytes > 0 { heads.len() } else { heads.len() - 1 };
@@ -103,30 +103,30 @@ impl<'a> PruneText<'a> {
         for row in rules.iter().chain((rules.len() > 1).then_some(total)) {
             let mut cells = vec![
                 row.rule.into(),
-                Cell::Count(row.n_items),
+                TableCell::Count(row.n_items),
                 // Whatever is cut is shorter than it was.
-                Cell::Count(outcome.shown(Tokens(row.saved.unsigned_abs())).0),
-                Cell::Count(row.n_too_small),
+                TableCell::Count(outcome.scale_tokens(Tokens(row.saved.unsigned_abs())).0),
+                TableCell::Count(row.n_too_small),
             ];
             if row.bytes > 0 {
-                cells.push(Cell::Bytes(row.bytes));
+                cells.push(TableCell::Bytes(row.bytes));
             }
             table.push(cells);
         }
         table.render(self.look)
     }
 
-    fn calls(&self) -> String {
+    fn calls_table(&self) -> String {
         let mut table = Table::new(&["handle", "call", "line", "rule", "tokens", "now", "superseded by"]);
         for call in self.report.calls.iter().take(self.n_named) {
             table.push(vec![
                 (&*call.handle).into(),
-                named(call).into(),
-                Cell::Count(call.line.one_based().into()),
+                call_text(call).into(),
+                TableCell::Count(call.line.one_based().into()),
                 call.rule.into(),
-                Cell::Count(self.report.outcome.shown(call.before).0),
-                Cell::Count(self.report.outcome.shown(call.after).0),
-                call.by.as_ref().map_or(Cell::Empty, |by| {
+                TableCell::Count(self.report.outcome.scale_tokens(call.before).0),
+                TableCell::Count(self.report.outcome.scale_tokens(call.after).0),
+                call.by.as_ref().map_or(TableCell::Empty, |by| {
                     format!("{}, line {}", by.handle, count(by.line.one_based().into())).into()
                 }),
             ]);
@@ -139,21 +139,21 @@ impl fmt::Display for PruneText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let report = self.report;
         if !report.rules.is_empty() {
-            writeln!(f, "{}", self.rules())?;
+            writeln!(f, "{}", self.rules_table())?;
         }
         if report.total.bytes > 0 {
             writeln!(
                 f,
                 "{} of these are never sent to the model: removing them saves bytes, not tokens\n",
-                bytes(report.total.bytes)
+                format_bytes(report.total.bytes)
             )?;
         }
         if !report.calls.is_empty() {
-            writeln!(f, "{}", self.calls())?;
+            writeln!(f, "{}", self.calls_table())?;
         }
         let n_more = report.calls.len().saturating_sub(self.n_named);
         if n_more > 0 {
-            writeln!(f, "and {}; use --dry-run or --json to list all\n", counted(n_more as u64, "more result"))?;
+            writeln!(f, "and {}; use --dry-run or --json to list all\n", count_noun(n_more as u64, "more result"))?;
         }
         report.outcome.fmt(f)
     }

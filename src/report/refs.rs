@@ -4,9 +4,9 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::Look;
+use super::look::TextLayout;
 use super::session::SessionRef;
-use super::table::{Cell, Table};
+use super::table::{Table, TableCell};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::text::Tokens;
 
@@ -45,7 +45,7 @@ pub(crate) enum RefState {
 
 impl RefState {
     /// The word in text.
-    pub(crate) const fn word(self) -> &'static str {
+    pub(crate) const fn display_name(self) -> &'static str {
         match self {
             Self::Live => "active",
             Self::Cut => "removed",
@@ -108,16 +108,16 @@ impl Refs {
     }
 
     /// The tables as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         let mut table = Table::new(&["handle", "tool", "argument", "age", "tokens", "state"]);
         for row in &self.calls {
             table.push(vec![
                 row.handle.as_str().into(),
                 row.tool.as_str().into(),
                 ctxc_core::apply::shorten_text(&row.argument, ARGUMENT_LEN).into(),
-                Cell::Count(row.age.into()),
-                Cell::Count(self.measure.scale_to_api(row.tokens).0),
-                row.state.word().into(),
+                TableCell::Count(row.age.into()),
+                TableCell::Count(self.measure.scale_to_api(row.tokens).0),
+                row.state.display_name().into(),
             ]);
         }
         let calls = if self.calls.is_empty() { "no tool calls\n".to_owned() } else { table.render(look) };
@@ -125,10 +125,10 @@ impl Refs {
         let mut table = Table::new(&["line", "role", "tokens", "state", "pattern"]);
         for row in messages {
             table.push(vec![
-                Cell::Count(row.line.into()),
+                TableCell::Count(row.line.into()),
                 row.role.into(),
-                Cell::Count(self.measure.scale_to_api(row.tokens).0),
-                row.state.word().into(),
+                TableCell::Count(self.measure.scale_to_api(row.tokens).0),
+                row.state.display_name().into(),
                 row.pattern.as_deref().unwrap_or("-").into(),
             ]);
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::Outcome;
-use super::size::counted;
+use super::size::count_noun;
 use ctxc_core::apply::{Mend, Problem, ProblemKind, Severity};
 
 /// The problems of a session that were mended, and those that are left.
@@ -67,7 +67,7 @@ impl RepairedSession {
 /// The maximum number of rows in the text.
 const N_ROWS: usize = 40;
 
-fn place(line: Option<u32>) -> String {
+fn line_text(line: Option<u32>) -> String {
     line.map_or_else(|| "recovered line".to_owned(), |line| format!("line {line}"))
 }
 
@@ -76,19 +76,19 @@ impl fmt::Display for RepairedSession {
         let Self { outcome, mended, left } = self;
         if !mended.is_empty() {
             let done = if outcome.dry_run { "would mend" } else { "mended" };
-            writeln!(f, "{done} {}", counted(mended.len() as u64, "problem"))?;
+            writeln!(f, "{done} {}", count_noun(mended.len() as u64, "problem"))?;
         }
         for MendedProblem { line, mend, problem, .. } in mended.iter().take(N_ROWS) {
-            writeln!(f, "  {}: {} ({})", place(*line), mend.text(), problem.kind.text())?;
+            writeln!(f, "  {}: {} ({})", line_text(*line), mend.text(), problem.kind.text())?;
         }
         if mended.len() > N_ROWS {
-            writeln!(f, "  and {} more", counted((mended.len() - N_ROWS) as u64, "problem"))?;
+            writeln!(f, "  and {} more", count_noun((mended.len() - N_ROWS) as u64, "problem"))?;
         }
         for LeftProblem { line, severity, message, .. } in left.iter().take(N_ROWS) {
-            writeln!(f, "  left: {}: {}: {message}", place(*line), severity.name())?;
+            writeln!(f, "  left: {}: {}: {message}", line_text(*line), severity.name())?;
         }
         if left.len() > N_ROWS {
-            writeln!(f, "  and {} more", counted((left.len() - N_ROWS) as u64, "problem"))?;
+            writeln!(f, "  and {} more", count_noun((left.len() - N_ROWS) as u64, "problem"))?;
         }
         outcome.fmt(f)
     }

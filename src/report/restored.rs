@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{BeforeAfter, Outcome};
-use super::size::counted;
+use super::size::count_noun;
 use ctxc_transcript::text::Tokens;
 
 /// The items that were restored.
@@ -122,9 +122,9 @@ const N_ROWS: usize = 24;
 impl fmt::Display for RestoredReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let restored = if self.outcome.dry_run { "would restore" } else { "restored" };
-        write!(f, "{restored} {}", counted(self.restored, "item"))?;
+        write!(f, "{restored} {}", count_noun(self.restored, "item"))?;
         if self.restored > 0 {
-            write!(f, " ({})", self.outcome.shown_saving(self.tokens_given_back))?;
+            write!(f, " ({})", self.outcome.saving_text(self.tokens_given_back))?;
         }
         writeln!(f)?;
         let mut n_left = 0;
@@ -144,7 +144,7 @@ impl fmt::Display for RestoredReport {
             }
         }
         if n_left > 0 {
-            writeln!(f, "  and {} more", counted(n_left, "target"))?;
+            writeln!(f, "  and {} more", count_noun(n_left, "target"))?;
         }
         if self.is_source {
             writeln!(f, "all restored: identical to the source session, thinking included")?;
@@ -158,7 +158,7 @@ impl RestoredItem {
         let Self { rule, operation, outcome, tokens, .. } = self;
         match outcome {
             ItemOutcome::Restored => {
-                let change = of.shown_change(tokens.unwrap_or_default());
+                let change = of.change_text(tokens.unwrap_or_default());
                 format!("{change}, removed by {rule} in {operation}")
             }
             ItemOutcome::Gone { by: Some(by) } => {

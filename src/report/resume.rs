@@ -8,7 +8,7 @@ use ctxc_transcript::session::{format_of_file_name, session_of_subagent, subagen
 
 /// The command that resumes the new session `id` at `path`. The client only finds it in its `project`, which is given if it is
 /// not the current folder. A subagent is resumed by its session.
-pub(crate) fn resume_words(id: &str, path: &Path, project: Option<&str>) -> String {
+pub(crate) fn resume_command(id: &str, path: &Path, project: Option<&str>) -> String {
     let change = project.map_or_else(String::new, |folder| format!("cd {} && ", shell_word(folder)));
     if let Some(agent) = subagent_id(path) {
         let session = session_of_subagent(path).ok().flatten().unwrap_or_else(|| "SESSION".to_owned());

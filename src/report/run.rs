@@ -5,12 +5,12 @@ use std::fmt::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::calls::{Calls, CallsReport, TaskCalls};
+use super::calls::{CallsReport, ServerCalls, TaskCalls};
 use super::compact::CompactStats;
 use super::compress::TaskResult;
 use super::outcome::{BeforeAfter, Outcome};
 use super::prune::{as_comment, as_item};
-use super::size::{count, counted};
+use super::size::{count, count_noun};
 use ctxc_core::apply::{PrunedCall, PrunedRow};
 use ctxc_core::plan::Stage;
 use ctxc_transcript::text::Tokens;
@@ -103,8 +103,8 @@ pub(crate) struct TextRow {
 }
 
 /// Adds the requests for each text to its row; returns the totals.
-pub(crate) fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<CallsReport> {
-    let Calls { sum, of_tasks } = calls?;
+pub(crate) fn add_calls(texts: &mut [TextRow], calls: Option<ServerCalls>) -> Option<CallsReport> {
+    let ServerCalls { sum, of_tasks } = calls?;
     for (row, calls) in texts.iter_mut().zip(of_tasks) {
         row.calls = calls;
     }
@@ -113,7 +113,7 @@ pub(crate) fn with_calls(texts: &mut [TextRow], calls: Option<Calls>) -> Option<
 
 impl Did {
     /// The requests to a server, if there were any.
-    pub(crate) fn calls(&self) -> Option<&CallsReport> {
+    pub(crate) fn server_calls(&self) -> Option<&CallsReport> {
         match self {
             Self::Compressed { calls, .. } => calls.as_ref(),
             Self::Compacted(stats) => stats.calls.as_ref(),
@@ -121,13 +121,13 @@ impl Did {
         }
     }
 
-    fn count(&self) -> String {
+    fn count_text(&self) -> String {
         match self {
-            Self::Pruned { rules, .. } => counted(rules.iter().map(|row| row.n_items).sum(), "item"),
-            Self::Compressed { compressed, .. } => counted(*compressed, "text"),
-            Self::Compacted(stats) => counted(stats.messages_compressed, "message"),
+            Self::Pruned { rules, .. } => count_noun(rules.iter().map(|row| row.n_items).sum(), "item"),
+            Self::Compressed { compressed, .. } => count_noun(*compressed, "text"),
+            Self::Compacted(stats) => count_noun(stats.messages_compressed, "message"),
             Self::Truncated { messages, .. } => {
-                counted(u64::from(messages.before.saturating_sub(messages.after)), "message")
+                count_noun(u64::from(messages.before.saturating_sub(messages.after)), "message")
             }
         }
     }
@@ -141,15 +141,15 @@ impl fmt::Display for RunReport {
                 f,
                 "{at}. {}: {}, {} -> {} tokens",
                 if row.name == row.step { row.name.clone() } else { format!("{} ({})", row.name, row.step) },
-                row.did.count(),
+                row.did.count_text(),
                 count(row.size.before.0),
                 count(row.size.after.0),
             )?;
             if let Did::Compressed { calls: Some(calls), left, .. } = &row.did {
                 if self.outcome.dry_run {
-                    writeln!(f, "   {}", calls.forecast())?;
+                    writeln!(f, "   {}", calls.forecast_text())?;
                 } else {
-                    writeln!(f, "   {} kept as they were; {calls}", counted(*left, "text"))?;
+                    writeln!(f, "   {} kept as they were; {calls}", count_noun(*left, "text"))?;
                 }
             }
         }
@@ -187,7 +187,7 @@ impl RunReport {
     ///
     /// # Errors
     /// When a stage cannot be written as TOML.
-    pub(crate) fn plan(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
+    pub(crate) fn plan_toml(&self, session: Option<&str>, fingerprint: &str) -> Result<String, toml::ser::Error> {
         let mut plan = String::from(
             "# A plan of `ctxc run`. Remove a line of a list to leave that item unchanged;\n\
              # numbers can be changed. Then: ctxc run --plan FILE\n\nplan = 1\n",
@@ -208,13 +208,17 @@ impl RunReport {
             let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
             match &row.did {
                 Did::Pruned { calls, .. } => {
-                    list(&mut plan, "cut", calls.iter().map(|call| (as_item(call), as_comment(call, &self.outcome))));
+                    write_list(
+                        &mut plan,
+                        "cut",
+                        calls.iter().map(|call| (as_item(call), as_comment(call, &self.outcome))),
+                    );
                 }
                 Did::Compressed { texts, calls, .. } => {
                     if let Some(calls) = calls {
-                        let _ = writeln!(plan, "# {}", calls.forecast());
+                        let _ = writeln!(plan, "# {}", calls.forecast_text());
                     }
-                    list(&mut plan, "texts", texts.iter().map(|text| (text.as_item(), text.as_comment())));
+                    write_list(&mut plan, "texts", texts.iter().map(|text| (text.as_item(), text.as_comment())));
                 }
                 Did::Compacted(_) | Did::Truncated { .. } => {}
             }
@@ -224,7 +228,7 @@ impl RunReport {
 }
 
 /// Writes a list with one item and its comment on each line.
-fn list(plan: &mut String, name: &str, items: impl Iterator<Item = (String, String)>) {
+fn write_list(plan: &mut String, name: &str, items: impl Iterator<Item = (String, String)>) {
     let _ = writeln!(plan, "{name} = [");
     for (item, comment) in items {
         let comment: String = comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

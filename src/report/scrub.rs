@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::size::counted;
+use super::size::count_noun;
 use ctxc_core::version::PurgeCounts;
 
 /// The places where secrets were masked, or would be. No value of a secret is in it.
@@ -120,7 +120,7 @@ impl ScrubReport {
     }
 
     /// Takes over what was masked in the archive, or would be.
-    pub(crate) fn purged(&mut self, purged: PurgeCounts) {
+    pub(crate) fn set_purged(&mut self, purged: PurgeCounts) {
         let PurgeCounts { lines, objects, operations, records } = purged;
         (self.lines, self.objects, self.operations, self.records) = (lines, objects, operations, records);
     }
@@ -143,19 +143,19 @@ impl fmt::Display for ScrubReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let done = if self.dry_run { "would mask" } else { "masked" };
         for SecretKind { kind, secrets, places } in &self.kinds {
-            writeln!(f, "found     {kind}: {secrets} different, at {}", counted(*places, "place"))?;
+            writeln!(f, "found     {kind}: {secrets} different, at {}", count_noun(*places, "place"))?;
         }
         write!(
             f,
             "{done}    {}, {}, {}, and {} in {}",
-            counted(self.lines, "line"),
-            counted(self.objects, "edit or version").replace("edit or versions", "edits or versions"),
-            counted(self.operations, "command"),
-            counted(self.records, "record"),
+            count_noun(self.lines, "line"),
+            count_noun(self.objects, "edit or version").replace("edit or versions", "edits or versions"),
+            count_noun(self.operations, "command"),
+            count_noun(self.records, "record"),
             self.archive.as_deref().unwrap_or("the archive, which does not exist yet")
         )?;
         for MaskedFile { path, lines } in &self.files {
-            write!(f, "\n{done}    {} in {path}", counted(*lines, "line"))?;
+            write!(f, "\n{done}    {} in {path}", count_noun(*lines, "line"))?;
         }
         for path in &self.thinking_removed {
             let removed = if self.dry_run { "would remove" } else { "removed" };
@@ -165,7 +165,7 @@ impl fmt::Display for ScrubReport {
             write!(f, "\n{}   {path}", if self.dry_run { "would remove" } else { "removed" })?;
         }
         for LeftFile { path, lines, reason } in &self.left {
-            write!(f, "\nunchanged {} in {path} ({})", counted(*lines, "line"), reason.text())?;
+            write!(f, "\nunchanged {} in {path} ({})", count_noun(*lines, "line"), reason.text())?;
         }
         for path in &self.damaged_archives {
             write!(f, "\nunchanged {path}")?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::clip;
+use super::look::clip_to_width;
 use ctxc_transcript::session::session_id;
 use ctxc_transcript::text::Tokens;
 
@@ -24,7 +24,7 @@ pub(crate) struct SessionRef {
 
 impl SessionRef {
     /// The label in text: title and beginning of the id, else the path.
-    pub(crate) fn label(&self) -> String {
+    pub(crate) fn short_label(&self) -> String {
         self.label_within(TITLE_WIDTH)
     }
 
@@ -32,7 +32,7 @@ impl SessionRef {
     pub(crate) fn label_within(&self, width: usize) -> String {
         let path = self.path.as_deref().unwrap_or("standard input");
         match (self.title.as_deref(), self.path.as_deref().and_then(|path| session_id(Path::new(path)))) {
-            (Some(title), Some(id)) => format!("{} ({})", clip(title, width), short_id(id)),
+            (Some(title), Some(id)) => format!("{} ({})", clip_to_width(title, width), short_id(id)),
             _ => path.to_owned(),
         }
     }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::look::{Look, Style};
-use super::size::{self, counted};
+use super::look::{TextLayout, TextStyle};
+use super::size::{self, count_noun};
 use super::when::to_second;
 use ctxc_core::apply::{ShownText, Speaker};
 use ctxc_store::DocumentKind;
@@ -18,7 +18,7 @@ const CHARS: usize = 1000;
 
 /// The length of texts other than prompts and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
+pub(crate) enum TextLength {
     /// Only the beginning.
     Short,
     /// Complete.
@@ -32,7 +32,7 @@ pub(crate) struct Show {
     pub(crate) messages: Vec<ShownMessage>,
     /// The length of each message in the text.
     #[serde(skip)]
-    pub(crate) length: Length,
+    pub(crate) length: TextLength,
     /// The scale of figures in the text.
     #[serde(skip)]
     pub(crate) measure: Calibration,
@@ -72,7 +72,7 @@ impl ShownMessage {
     }
 
     /// The speaker and the kind of text.
-    pub(crate) fn what(&self) -> String {
+    pub(crate) fn speaker_and_kind(&self) -> String {
         let said_by = self.speaker.name();
         match self.kind {
             "prompt" | "answer" | "other" | "tool-result" => said_by.to_owned(),
@@ -80,27 +80,29 @@ impl ShownMessage {
         }
     }
 
-    fn heading(&self) -> String {
+    fn heading_line(&self) -> String {
         let turn = self.turn.map(|turn| format!("  turn {turn}")).unwrap_or_default();
-        format!("--- line {}{turn}  {}  {}", self.line, self.time.as_deref().unwrap_or("-"), self.what())
+        format!("--- line {}{turn}  {}  {}", self.line, self.time.as_deref().unwrap_or("-"), self.speaker_and_kind())
     }
 }
 
 impl Show {
     /// The messages as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         let mut all = String::new();
         for (at, message) in self.messages.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
-            let text = printable(message.text.trim_end());
+            let text = strip_control_chars(message.text.trim_end());
             let (text, more) = match self.length {
-                Length::Short if !message.is_said() => beginning(&text, self.measure.scale_to_api(message.tokens)),
-                Length::Short | Length::Full => (text.as_str(), None),
+                TextLength::Short if !message.is_said() => {
+                    shorten_text(&text, self.measure.scale_to_api(message.tokens))
+                }
+                TextLength::Short | TextLength::Full => (text.as_str(), None),
             };
-            let heading = look.style(Style::Heading, &message.heading());
+            let heading = look.apply_style(TextStyle::Heading, &message.heading_line());
             all.extend([gap, &heading, "\n", text, "\n"]);
             if let Some(more) = more {
-                all += &look.style(Style::Dim, &more);
+                all += &look.apply_style(TextStyle::Dim, &more);
                 all.push('\n');
             }
         }
@@ -109,7 +111,7 @@ impl Show {
 }
 
 /// The beginning of a long text, and a note on the size of the rest.
-fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
+fn shorten_text(text: &str, tokens: Tokens) -> (&str, Option<String>) {
     let by_lines = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at);
     let by_chars = text.char_indices().nth(CHARS).map_or(text.len(), |(at, _)| at);
     let end = by_lines.min(by_chars);
@@ -118,12 +120,12 @@ fn beginning(text: &str, tokens: Tokens) -> (&str, Option<String>) {
     }
     let (head, rest) = text.split_at(end);
     let n_lines = rest.trim_start_matches('\n').lines().count() as u64;
-    let more = counted(n_lines, "more line");
-    (head, Some(format!("[... {more}, {} in total; use --full to show all]", size::tokens(tokens))))
+    let more = count_noun(n_lines, "more line");
+    (head, Some(format!("[... {more}, {} in total; use --full to show all]", size::format_tokens(tokens))))
 }
 
 /// `text` without control characters other than line breaks and tabs.
-pub(crate) fn printable(text: &str) -> String {
+pub(crate) fn strip_control_chars(text: &str) -> String {
     let mut kept = strip_colors(text);
     kept.retain(|c| !c.is_control() || c == '\n' || c == '\t');
     kept
@@ -137,15 +139,15 @@ mod tests {
     #[test]
     fn u_06_only_the_beginning_of_long_results_is_shown() {
         let long = "a line\n".repeat(20);
-        let (head, more) = beginning(long.trim_end(), Tokens(35));
+        let (head, more) = shorten_text(long.trim_end(), Tokens(35));
         assert_eq!(head.lines().count(), 12);
         assert_eq!(more.as_deref(), Some("[... 8 more lines, 35 tokens in total; use --full to show all]"));
-        assert_eq!(beginning("short", Tokens(2)), ("short", None));
-        assert_eq!(beginning(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
+        assert_eq!(shorten_text("short", Tokens(2)), ("short", None));
+        assert_eq!(shorten_text(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
     }
 
     #[test]
     fn nothing_that_is_shown_commands_a_terminal() {
-        assert_eq!(printable("\u{1b}[31mred\u{1b}[0m\tand\r\n\u{7}more"), "red\tand\nmore");
+        assert_eq!(strip_control_chars("\u{1b}[31mred\u{1b}[0m\tand\r\n\u{7}more"), "red\tand\nmore");
     }
 }

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::{READ, WRITE};
-use super::look::Look;
-use super::map::{STYLE, escaped, filled};
-use super::size::{count, counted, short};
-use super::table::{Cell, Table};
+use super::look::TextLayout;
+use super::map::{STYLE, escape_html, fill_template};
+use super::size::{count, count_noun, format_rounded};
+use super::table::{Table, TableCell};
 use ctxc_core::plan::{
     CACHE_SECONDS, ContextPolicy, FIT_PROTECTS, PLACEHOLDER, RecordedStep, SUMMARY, SpentTokens, StepModel,
     recorded_cost, simulate_cost,
@@ -137,7 +137,7 @@ impl Simulation {
     }
 
     /// The table with what it rests on.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         if self.requests == 0 {
             return String::new();
         }
@@ -147,13 +147,13 @@ impl Simulation {
             let saving = self.saving_of(row).filter(|_| row.policy != RECORDED && row.policy != "nothing");
             table.push(vec![
                 row.policy.clone().into(),
-                Cell::Count(row.requests),
-                format!("{:>8}", short(Tokens(row.cached_tokens))).into(),
-                format!("{:>8}", short(Tokens(row.fresh_tokens))).into(),
-                format!("{:>8}", short(Tokens(row.output_tokens))).into(),
-                format!("{:>9}", in_dollars(row.cost_usd)).into(),
+                TableCell::Count(row.requests),
+                format!("{:>8}", format_rounded(Tokens(row.cached_tokens))).into(),
+                format!("{:>8}", format_rounded(Tokens(row.fresh_tokens))).into(),
+                format!("{:>8}", format_rounded(Tokens(row.output_tokens))).into(),
+                format!("{:>9}", format_dollars(row.cost_usd)).into(),
                 saving.map_or_else(|| "     ".to_owned(), |saving| format!("{saving:>4.0} %")).into(),
-                format!("{:>7}", short(Tokens(row.largest_request))).into(),
+                format!("{:>7}", format_rounded(Tokens(row.largest_request))).into(),
             ]);
         }
         format!("{}\n{}", table.render(look), self.notes_text().join("\n") + "\n")
@@ -162,10 +162,13 @@ impl Simulation {
     /// The counts, and the suppositions that the figures rest on.
     fn notes_text(&self) -> Vec<String> {
         let Self { sessions, requests, left_out, prices_as_of, .. } = self;
-        let mut notes =
-            vec![format!("sessions  {}, {}", counted(*sessions, "session"), counted(*requests, "recorded request"))];
+        let mut notes = vec![format!(
+            "sessions  {}, {}",
+            count_noun(*sessions, "session"),
+            count_noun(*requests, "recorded request")
+        )];
         if *left_out > 0 {
-            notes.push(format!("left out  {} without a recorded request", counted(*left_out, "session")));
+            notes.push(format!("left out  {} without a recorded request", count_noun(*left_out, "session")));
         }
         if let Some((row, saving)) = self.cheapest_policy().and_then(|row| Some((row, self.saving_of(row)?))) {
             notes.push(format!("cheapest  {}, {saving:.0} % less than nothing", row.policy));
@@ -176,7 +179,7 @@ impl Simulation {
         if !self.unpriced.is_empty() {
             let n: u64 = self.unpriced.values().sum();
             let models: Vec<&str> = self.unpriced.keys().map(String::as_str).collect();
-            let (n, models) = (counted(n, "request"), models.join(", "));
+            let (n, models) = (count_noun(n, "request"), models.join(", "));
             notes.push(format!("unpriced  {n} of {models}: set prices in ctxc.toml"));
         }
         notes.push(format!(
@@ -190,7 +193,7 @@ impl Simulation {
     }
 
     /// The page with the chart.
-    pub(crate) fn as_page(&self) -> String {
+    pub(crate) fn to_html(&self) -> String {
         let most = self.policies.iter().map(|row| row.cost_usd).fold(f64::MIN_POSITIVE, f64::max);
         let rows = self.policies.iter().fold(String::new(), |mut rows, row| {
             let part = |class: &str, usd: f64| format!("<span class=\"{class}\" style=\"width:{:.2}%\"></span>", usd / most * 100.0);
@@ -200,26 +203,26 @@ impl Simulation {
             let _ = writeln!(
                 rows,
                 "<tr><td data-head=\"Cost\">{}</td><td class=\"item\">{}</td><td class=\"text\"><span class=\"bar\" aria-hidden=\"true\">{}</span></td><td data-head=\"Saves\">{saving}</td><td data-head=\"Cached\">{}</td><td data-head=\"Fresh\">{}</td><td data-head=\"Output\">{}</td><td data-head=\"Largest request\">{}</td></tr>",
-                in_dollars(row.cost_usd),
-                escaped(&row.policy),
+                format_dollars(row.cost_usd),
+                escape_html(&row.policy),
                 bar.concat(),
-                short(Tokens(row.cached_tokens)),
-                short(Tokens(row.fresh_tokens)),
-                short(Tokens(row.output_tokens)),
-                short(Tokens(row.largest_request)),
+                format_rounded(Tokens(row.cached_tokens)),
+                format_rounded(Tokens(row.fresh_tokens)),
+                format_rounded(Tokens(row.output_tokens)),
+                format_rounded(Tokens(row.largest_request)),
             );
             rows
         });
         let notes =
-            self.notes_text().iter().map(|note| format!("<p>{}</p>\n", escaped(note))).collect::<Vec<_>>().concat();
+            self.notes_text().iter().map(|note| format!("<p>{}</p>\n", escape_html(note))).collect::<Vec<_>>().concat();
         let parts = [
             ("{version}", env!("CARGO_PKG_VERSION").to_owned()),
             ("{style}", STYLE.to_owned()),
             ("{rows}", rows),
             ("{notes}", notes),
-            ("{source}", escaped(&self.prices_source)),
+            ("{source}", escape_html(&self.prices_source)),
         ];
-        filled(include_str!("simulation.html"), &parts)
+        fill_template(include_str!("simulation.html"), &parts)
     }
 }
 
@@ -265,7 +268,7 @@ fn price_of(model: &str, prices: &Prices) -> Option<Price> {
     })
 }
 
-fn in_dollars(usd: f64) -> String {
+fn format_dollars(usd: f64) -> String {
     format!("{usd:.2} USD")
 }
 

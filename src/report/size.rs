@@ -5,23 +5,23 @@ use ctxc_transcript::text::Tokens;
 pub(crate) use ctxc_transcript::text::group_digits as count;
 
 /// `n` with its noun: `1 turn`, `1,234 turns`. The plural is the noun with an `s`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
+pub(crate) fn count_noun(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(n))
 }
 
 /// `1 retry`, `12 retries`.
-pub(crate) fn retries(n: u64) -> String {
+pub(crate) fn format_retries(n: u64) -> String {
     if n == 1 { "1 retry".to_owned() } else { format!("{} retries", count(n)) }
 }
 
 /// `1,234 tokens`.
-pub(crate) fn tokens(n: Tokens) -> String {
-    counted(n.0, "token")
+pub(crate) fn format_tokens(n: Tokens) -> String {
+    count_noun(n.0, "token")
 }
 
 /// A number of tokens, rounded to a tenth of a thousand: `999`, `31.7k`, `200k`, `1M`.
-pub(crate) fn short(Tokens(n): Tokens) -> String {
+pub(crate) fn format_rounded(Tokens(n): Tokens) -> String {
     let tenths = |unit: u64| (n + unit / 20) / (unit / 10);
     let (tenths, unit) = match n {
         0..1000 => return n.to_string(),
@@ -36,7 +36,7 @@ pub(crate) fn short(Tokens(n): Tokens) -> String {
 }
 
 /// `part` of `whole` in whole percent; `0 %` only for 0, and `100 %` only for the whole or more.
-pub(crate) fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
+pub(crate) fn format_whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
     let rounded = (part * 100 + whole / 2) / whole;
     match rounded {
@@ -47,7 +47,7 @@ pub(crate) fn whole_percent(Tokens(part): Tokens, Tokens(whole): Tokens) -> Stri
 }
 
 /// A number of bytes in decimal units, with one decimal from 1 kB on: `999 B`, `12.3 MB`.
-pub(crate) fn bytes(n: u64) -> String {
+pub(crate) fn format_bytes(n: u64) -> String {
     if n < 1000 {
         return format!("{n} B");
     }
@@ -68,7 +68,7 @@ pub(crate) fn bytes(n: u64) -> String {
 ///
 /// `100 %` only for the whole and `0 %` only for 0: less than the whole shows at most `99.9 %`, more at least `100.1 %`, and a
 /// trace `<0.1 %`. A part of 0 is `-`.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn format_percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }
@@ -95,11 +95,11 @@ mod tests {
     fn tokens_are_short_and_percent_whole() {
         let cases = [(0, "0"), (999, "999"), (1000, "1k"), (31_662, "31.7k"), (200_000, "200k"), (999_949, "999.9k")];
         for (n, text) in cases.into_iter().chain([(999_950, "1M"), (1_234_567, "1.2M")]) {
-            assert_eq!(short(Tokens(n)), text);
+            assert_eq!(format_rounded(Tokens(n)), text);
         }
         let cases = [(0, "0 %"), (1, "<1 %"), (1580, "16 %"), (9999, "99 %"), (10_000, "100 %"), (12_000, "120 %")];
         for (part, text) in cases {
-            assert_eq!(whole_percent(Tokens(part), Tokens(10_000)), text);
+            assert_eq!(format_whole_percent(Tokens(part), Tokens(10_000)), text);
         }
     }
 
@@ -108,9 +108,9 @@ mod tests {
         for (n, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(n), text);
         }
-        assert_eq!(tokens(Tokens(1)), "1 token");
-        assert_eq!(tokens(Tokens(1234)), "1,234 tokens");
-        assert_eq!(counted(0, "turn"), "0 turns");
+        assert_eq!(format_tokens(Tokens(1)), "1 token");
+        assert_eq!(format_tokens(Tokens(1234)), "1,234 tokens");
+        assert_eq!(count_noun(0, "turn"), "0 turns");
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             (u64::MAX, "18.4 EB"),
         ];
         for (n, text) in cases {
-            assert_eq!(bytes(n), text, "{n}");
+            assert_eq!(format_bytes(n), text, "{n}");
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
             (u64::MAX - 1, u64::MAX, "99.9 %"),
         ];
         for (part, whole, text) in cases {
-            assert_eq!(percent(part, whole), text, "{part} of {whole}");
+            assert_eq!(format_percent(part, whole), text, "{part} of {whole}");
         }
     }
 }

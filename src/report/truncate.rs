@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::{BeforeAfter, Outcome};
-use super::size::{count, counted};
+use super::size::{count, count_noun};
 use ctxc_core::apply::TruncationResult;
 use ctxc_core::plan::{KeptMessages, NoCutReason, TopDownTruncation};
 use ctxc_transcript::LineNo;
@@ -56,7 +56,7 @@ impl TruncateReport {
             target: strategy.target,
             size,
             over_target: Some(size).filter(|size| strategy.is_over(*size)),
-            reason: reason(truncated).map(NoCutReason::name),
+            reason: unchanged_reason(truncated).map(NoCutReason::name),
             messages: BeforeAfter { before: truncated.n_before, after },
             start: truncated.start.map(LineNo::one_based),
             opener: truncated.opener.map(LineNo::one_based),
@@ -64,14 +64,14 @@ impl TruncateReport {
     }
 }
 
-fn reason(truncated: &TruncationResult) -> Option<NoCutReason> {
+fn unchanged_reason(truncated: &TruncationResult) -> Option<NoCutReason> {
     if let KeptMessages::All(why) = truncated.truncation.kept { Some(why) } else { None }
 }
 
 /// The reason if nothing changes by `truncated`.
 pub(crate) fn why_unchanged(strategy: &TopDownTruncation, truncated: &TruncationResult) -> String {
     let (size, target) = (count(truncated.truncation.size.0), count(strategy.target.0));
-    match reason(truncated) {
+    match unchanged_reason(truncated) {
         Some(NoCutReason::Empty) => "the session has no messages".to_owned(),
         Some(NoCutReason::AlreadyUnderTarget) => {
             format!("already under the target: {size} of {target} tokens")
@@ -100,7 +100,7 @@ impl fmt::Display for TruncateReport {
             f,
             "{would} the oldest {} of {}; model calls: {}",
             count(u64::from((before + n_closing).saturating_sub(after))),
-            counted(before.into(), "message"),
+            count_noun(before.into(), "message"),
             self.model_calls
         )?;
         if let Some(line) = self.opener {
@@ -110,7 +110,7 @@ impl fmt::Display for TruncateReport {
             writeln!(
                 f,
                 "target not reachable: the {} left use {} tokens, the target is {}",
-                counted(after.into(), "message"),
+                count_noun(after.into(), "message"),
                 count(size.0),
                 count(self.target.0)
             )?;

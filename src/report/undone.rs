@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::Outcome;
-use super::size::counted;
+use super::size::count_noun;
 
 /// The result of undoing operations.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -49,23 +49,23 @@ impl fmt::Display for UndoneText<'_> {
         let undone_or_would = if outcome.dry_run { "would undo" } else { "undone" };
         match undone.as_slice() {
             [only] => write!(f, "{undone_or_would} {only}, `{command}`")?,
-            several => write!(f, "{undone_or_would} {}", counted(several.len() as u64, "operation"))?,
+            several => write!(f, "{undone_or_would} {}", count_noun(several.len() as u64, "operation"))?,
         }
         if *later > 0 {
-            write!(f, "; {} after it kept", counted(*later, "operation"))?;
+            write!(f, "; {} after it kept", count_noun(*later, "operation"))?;
         }
         writeln!(f)?;
         if !restored.is_empty() {
-            writeln!(f, "  restored: {}", counted(restored.len() as u64, "item"))?;
+            writeln!(f, "  restored: {}", count_noun(restored.len() as u64, "item"))?;
         }
         if !cut_again.is_empty() {
-            writeln!(f, "  removed again: {}", counted(cut_again.len() as u64, "item"))?;
+            writeln!(f, "  removed again: {}", count_noun(cut_again.len() as u64, "item"))?;
         }
         for KeptItem { name, by } in kept {
             writeln!(f, "  {name}: still removed by operation {by}")?;
         }
         if *appended_lines > 0 {
-            writeln!(f, "  kept: {} appended since", counted(*appended_lines, "line"))?;
+            writeln!(f, "  kept: {} appended since", count_noun(*appended_lines, "line"))?;
         }
         outcome.fmt(f)
     }

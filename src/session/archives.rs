@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::anyhow;
 
 use super::error::CommandError;
-use super::input::Input;
-use crate::report::size::{bytes, counted};
-use crate::session::options::Keep;
+use super::input::SessionInput;
+use crate::report::size::{count_noun, format_bytes};
+use crate::session::options::ArchiveChoice;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{MaskedLines, shell_word};
 use ctxc_core::version::{KeptSession, count_masks, kept_sessions};
@@ -40,7 +40,7 @@ pub(crate) fn open_existing(url: &str) -> Result<Box<dyn Archive>, CommandError>
             ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),
         };
         CommandError::from(anyhow!("there is no archive at {place}"))
-            .hint("the first change makes one; use --archive if another archive was used")
+            .with_hint("the first change makes one; use --archive if another archive was used")
     })
 }
 
@@ -56,53 +56,56 @@ pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
     // The work is done; the next command reports an archive that cannot be read.
     let Ok(place) = url.parse() else { return };
     if let Some(size) = stored_bytes(&place).ok().flatten().filter(|size| *size > keep_max) {
-        ui.warning(format_args!(
+        ui.print_warning(format_args!(
             "the archive {} uses {}, more than keep_max = {}; see `ctxc archive list --size`, or drop old sessions with \
              `ctxc archive gc --sessions 90d`",
             hide_password(url),
-            bytes(size),
-            bytes(keep_max),
+            format_bytes(size),
+            format_bytes(keep_max),
         ));
     }
 }
 
 /// Warns about texts in the file at `path` that `ctxc scrub` masked (N-12).
-pub(crate) fn say_masked(path: &Path, ui: &Ui) {
+pub(crate) fn warn_of_masked(path: &Path, ui: &Ui) {
     // A file that cannot be read is reported elsewhere.
     let masked = MaskedLines::find(path, &|line| (count_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
     if masked.n_lines > 0 {
-        ui.warning(format_args!(
+        ui.print_warning(format_args!(
             "{} with text that `ctxc scrub` masked{}",
-            counted(masked.n_lines, "line"),
+            count_noun(masked.n_lines, "line"),
             if masked.has_thinking_behind { ", and thinking behind it, which the API may reject" } else { "" }
         ));
     }
     if masked.has_thinking_behind {
-        ui.hint(format_args!("remove it with `ctxc prune {} --thinking`", shell_word(&path.display().to_string())));
+        ui.print_hint(format_args!(
+            "remove it with `ctxc prune {} --thinking`",
+            shell_word(&path.display().to_string())
+        ));
     }
 }
 
 /// Opens the archive for caching the results of servers; `None` with `--no-archive`.
-pub(crate) fn open_for_results(keep: &Keep) -> Result<Option<Box<dyn Archive>>, CommandError> {
+pub(crate) fn open_for_results(keep: &ArchiveChoice) -> Result<Option<Box<dyn Archive>>, CommandError> {
     match keep {
-        Keep::In(url) => open(url).map(Some),
-        Keep::Nowhere => Ok(None),
+        ArchiveChoice::In(url) => open(url).map(Some),
+        ArchiveChoice::Nowhere => Ok(None),
     }
 }
 
 /// Opens the archive to read cached results; never creates one.
-pub(crate) fn open_existing_results(keep: &Keep) -> Option<Box<dyn Archive>> {
+pub(crate) fn open_existing_results(keep: &ArchiveChoice) -> Option<Box<dyn Archive>> {
     match keep {
-        Keep::In(url) => open_existing(url).ok(),
-        Keep::Nowhere => None,
+        ArchiveChoice::In(url) => open_existing(url).ok(),
+        ArchiveChoice::Nowhere => None,
     }
 }
 
 /// The sessions under which the operation that made `file` may be listed: that of its name, and those of entries near both
 /// ends, since a client may have continued it under another id.
-pub(crate) fn sessions(file: &File, path: Option<&Path>) -> io::Result<Vec<String>> {
+pub(crate) fn candidate_session_ids(file: &File, path: Option<&Path>) -> io::Result<Vec<String>> {
     let stem = path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-    let ends = [part(file, SeekFrom::Start(0))?, tail(file)?];
+    let ends = [read_part(file, SeekFrom::Start(0))?, read_tail(file)?];
     let ids = ends.iter().flat_map(|bytes| {
         memchr::memmem::find_iter(bytes, SESSION_KEY).filter_map(|at| id_at(bytes, at)).collect::<BTreeSet<_>>()
     });
@@ -111,12 +114,12 @@ pub(crate) fn sessions(file: &File, path: Option<&Path>) -> io::Result<Vec<Strin
 
 /// The session of the last entry that names one, searched near the end of the file.
 pub(crate) fn last_session(file: &File) -> io::Result<Option<String>> {
-    let tail = tail(file)?;
+    let tail = read_tail(file)?;
     Ok(memchr::memmem::rfind(&tail, SESSION_KEY).and_then(|at| id_at(&tail, at)))
 }
 
 /// The archived session with the id `name`, or with the only id that has this prefix, ignoring case; `None` if there is none.
-pub(crate) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<KeptSession>, CommandError> {
+pub(crate) fn find_kept_session(archive: &dyn Archive, name: &str) -> Result<Option<KeptSession>, CommandError> {
     let begins_so = |kept: &KeptSession| {
         kept.id.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
     };
@@ -127,14 +130,14 @@ pub(crate) fn find_kept(archive: &dyn Archive, name: &str) -> Result<Option<Kept
     if found.len() > 1 {
         let ids: Vec<&str> = found.iter().map(|kept| kept.id.as_str()).collect();
         return Err(CommandError::usage(anyhow!("session id {name:?} is ambiguous: {}", ids.join(", ")))
-            .hint("use a longer prefix"));
+            .with_hint("use a longer prefix"));
     }
     Ok(found.pop())
 }
 
 /// The id of the session in `file`: that of its name, `agent-ID` for a subagent, else that of its last entry, else its name
 /// whatever that is.
-pub(crate) fn own_id(path: Option<&Path>, file: &File) -> String {
+pub(crate) fn id_of_file(path: Option<&Path>, file: &File) -> String {
     let stem = || path.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let named = path.and_then(session_id).map(str::to_owned);
     // The entries of a subagent name the session that it is of.
@@ -146,12 +149,12 @@ const SESSION_KEY: &[u8] = b"\"sessionId\":\"";
 /// The number of bytes at either end of a file that are searched.
 const NEAR: u64 = 64 * 1024;
 
-fn tail(file: &File) -> io::Result<Vec<u8>> {
+fn read_tail(file: &File) -> io::Result<Vec<u8>> {
     let start = file.metadata()?.len().saturating_sub(NEAR);
-    part(file, SeekFrom::Start(start))
+    read_part(file, SeekFrom::Start(start))
 }
 
-fn part(mut file: &File, from: SeekFrom) -> io::Result<Vec<u8>> {
+fn read_part(mut file: &File, from: SeekFrom) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(from)?;
     file.take(NEAR).read_to_end(&mut bytes)?;
@@ -166,6 +169,6 @@ fn id_at(bytes: &[u8], at: usize) -> Option<String> {
 }
 
 /// The names under which operations on the session in `input` may be listed.
-pub(crate) fn session_names(input: &Input) -> Result<Vec<String>, CommandError> {
-    Ok(sessions(&input.file, input.path.as_deref())?)
+pub(crate) fn session_names(input: &SessionInput) -> Result<Vec<String>, CommandError> {
+    Ok(candidate_session_ids(&input.file, input.path.as_deref())?)
 }

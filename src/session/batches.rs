@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::CommandError;
-use crate::report::compact::{BatchRow, ChunkRow, CompactStats, Kept};
+use crate::report::compact::{BatchRow, BatchStorage, ChunkRow, CompactStats};
 use crate::session::archives;
 use crate::session::open::OpenSession;
-use crate::session::options::{Consent, EngineChoice, Keep, Summaries, Summarizing};
-use crate::session::summarize::{calls, expect, summarize};
+use crate::session::options::{ArchiveChoice, CompactSettings, Consent, EngineChoice, SummarySettings};
+use crate::session::summarize::{calls_made, plan_summary_calls, summarize_chunks};
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{
     BatchLabels, ChunkContent, MessageChunk, NamedBatch, PriorSummary, find_batches, read_chunk, read_ledger,
@@ -32,38 +32,38 @@ const MOST_LINES: u64 = 30;
 const LINES_OF_SHARE: u64 = 7;
 
 /// Batches, oldest first.
-pub(crate) struct Batches {
+pub(crate) struct SummaryBatches {
     all: Vec<Arc<NamedBatch>>,
     /// The new batches, including those that a summary of summaries has already replaced.
     added: Vec<Arc<NamedBatch>>,
     labels: BatchLabels,
     /// The session that is compacted.
     session: String,
-    kept: Kept,
+    kept: BatchStorage,
     /// The summary so far.
     existing: String,
     /// The requests for the new batches.
     summarized: RunSummaries,
 }
 
-impl Batches {
+impl SummaryBatches {
     /// The batches that the boundary of the session names, if the archive has them; else the text of its summary, whoever wrote
     /// it.
     pub(crate) fn open(work: &mut OpenSession<'_>, prior: Option<&PriorSummary>) -> Result<Self, CommandError> {
         let reading = &mut work.reading;
-        let session = reading.named(archives::last_session(&reading.file))?;
+        let session = reading.name_errors(archives::last_session(&reading.file))?;
         let session = session.or_else(|| reading.stem.clone()).unwrap_or_else(|| "-".to_owned());
         let mut opened = Self {
             all: Vec::new(),
             added: Vec::new(),
             labels: BatchLabels::default(),
             session,
-            kept: Kept::Nowhere,
+            kept: BatchStorage::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
             summarized: RunSummaries::default(),
         };
-        let Keep::In(url) = &work.settings.keep else { return Ok(opened) };
-        opened.kept = Kept::InArchive;
+        let ArchiveChoice::In(url) = &work.settings.keep else { return Ok(opened) };
+        opened.kept = BatchStorage::InArchive;
         let names = prior.map(|prior| prior.batches.as_slice()).unwrap_or_default();
         let mut found = names.is_empty().then(Vec::new);
         if let Some(archive) = archives::open_if_there(url)? {
@@ -77,7 +77,7 @@ impl Batches {
                 }
                 opened.all = batches.into_iter().map(Arc::new).collect();
             }
-            None => work.ui.warning(
+            None => work.ui.print_warning(
                 "summaries of this session are missing from the archive; its opening text is used as the summary so far",
             ),
         }
@@ -88,7 +88,7 @@ impl Batches {
     pub(crate) fn summarize_all(
         &mut self,
         work: &OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         chunks: &[MessageChunk],
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
@@ -97,12 +97,12 @@ impl Batches {
         let sizes: Vec<u64> = chunks.iter().map(lines).collect();
         match how.summarizing.engine {
             // The price of all calls has to be known before the first.
-            EngineChoice::Chat(_) => self.summarize_read(work, how, read(work, how, chunks)?, stats)?,
+            EngineChoice::Chat(_) => self.summarize_read(work, how, read_chunks(work, how, chunks)?, stats)?,
             // One chunk at a time, so that a long session is not held in memory.
             EngineChoice::Extract => {
                 let mut progress = Progress::start(work.ui, "summarizing", sizes.iter().sum());
                 for (chunk, size) in chunks.iter().zip(sizes) {
-                    self.summarize_read(work, how, read(work, how, std::slice::from_ref(chunk))?, stats)?;
+                    self.summarize_read(work, how, read_chunks(work, how, std::slice::from_ref(chunk))?, stats)?;
                     progress.advance(size);
                 }
             }
@@ -114,7 +114,7 @@ impl Batches {
     pub(crate) fn summarize_read(
         &mut self,
         work: &OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         chunks: Vec<ChunkContent>,
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
@@ -122,7 +122,7 @@ impl Batches {
         let (said, batches): (Vec<Vec<MessageToSummarize>>, Vec<Batch>) =
             chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
-        let how = Summarizing { limit: self.limit(how, &batches), ..how.summarizing.clone() };
+        let how = SummarySettings { limit: self.summary_limit(how, &batches), ..how.summarizing.clone() };
         let merged;
         let needs = match (&how.engine, batches.as_slice()) {
             (EngineChoice::Chat(_), batches) => {
@@ -133,10 +133,10 @@ impl Batches {
             (EngineChoice::Extract, [only]) if how.prompts == PromptTreatment::Compete => Some(only.ledger.needs()),
             (EngineChoice::Extract, _) => None,
         };
-        let summaries = self.summarize(work, &said, &existing, needs, &how)?;
+        let summaries = self.request_summaries(work, &said, &existing, needs, &how)?;
         self.existing = summaries.last().cloned().unwrap_or(existing);
         for (batch, text) in batches.into_iter().zip(summaries) {
-            self.add(Batch { text, ..batch }, Vec::new());
+            self.add_batch(Batch { text, ..batch }, Vec::new());
         }
         Ok(())
     }
@@ -145,34 +145,37 @@ impl Batches {
     pub(crate) fn summarize_again(
         &mut self,
         work: &OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
-        if let Some(oldest) = batches_to_merge(self.all.len(), clip(how)) {
-            let said = earlier(self.all.get(oldest.clone()).unwrap_or_default());
-            let summary = self.summarize(work, &[said], "", None, &self.rest(how))?.pop();
+        if let Some(oldest) = batches_to_merge(self.all.len(), clip_settings(how)) {
+            let said = summaries_as_input(self.all.get(oldest.clone()).unwrap_or_default());
+            let summary = self.request_summaries(work, &[said], "", None, &self.refold_settings(how))?.pop();
             let later = self.all.split_off(oldest.end);
             let oldest = std::mem::take(&mut self.all);
             let names = oldest.iter().map(|named| named.name.clone()).collect();
-            self.add(Batch::from_batches(oldest.iter().map(|named| &named.batch), summary.unwrap_or_default()), names);
+            self.add_batch(
+                Batch::from_batches(oldest.iter().map(|named| &named.batch), summary.unwrap_or_default()),
+                names,
+            );
             self.all.extend(later);
             stats.refolds += 1;
         }
-        stats.calls = calls(&self.summarized, &how.summarizing);
+        stats.calls = calls_made(&self.summarized, &how.summarizing);
         Ok(())
     }
 
-    fn summarize(
+    fn request_summaries(
         &mut self,
         work: &OpenSession<'_>,
         chunks: &[Vec<MessageToSummarize>],
         existing: &str,
         needs: Option<&Needs>,
-        how: &Summarizing,
+        how: &SummarySettings,
     ) -> Result<Vec<String>, CommandError> {
         let keep = &work.settings.keep;
         let RunSummaries { summaries, spent, asked, n_secrets } =
-            summarize(chunks, existing, needs, how, keep, Some(&self.session), work.ui)?;
+            summarize_chunks(chunks, existing, needs, how, keep, Some(&self.session), work.ui)?;
         self.summarized.spent += spent;
         self.summarized.asked.extend(asked);
         self.summarized.n_secrets = self.summarized.n_secrets.max(n_secrets);
@@ -180,7 +183,7 @@ impl Batches {
     }
 
     /// The token limit of a summary. With the built-in engine, lines that are likely to be needed have a part of the room.
-    fn limit(&self, how: &Summaries, batches: &[Batch]) -> Tokens {
+    fn summary_limit(&self, how: &CompactSettings, batches: &[Batch]) -> Tokens {
         let limit = how.summarizing.limit;
         let all = || self.all.iter().map(|named| &named.batch).chain(batches);
         let n_read = all().map(|batch| batch.ledger.n_chars()).sum::<u64>() / 4;
@@ -197,8 +200,8 @@ impl Batches {
 
     /// The settings for combining the oldest summaries: no second question for consent, and the cost so far counts towards the
     /// limit.
-    fn rest(&self, how: &Summaries) -> Summarizing {
-        let mut rest = Summarizing { limit: self.limit(how, &[]), ..how.summarizing.clone() };
+    fn refold_settings(&self, how: &CompactSettings) -> SummarySettings {
+        let mut rest = SummarySettings { limit: self.summary_limit(how, &[]), ..how.summarizing.clone() };
         if let EngineChoice::Chat(asking) = &mut rest.engine {
             let spent = self.summarized.spent;
             asking.consent = Consent::Given;
@@ -209,10 +212,10 @@ impl Batches {
     }
 
     /// As [`Self::summarize_all`] for a dry run without requests: each summary has its maximum length.
-    pub(crate) fn expect(
+    pub(crate) fn plan_summaries(
         &mut self,
         work: &OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         chunks: &[ChunkContent],
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
@@ -222,83 +225,84 @@ impl Batches {
         for ChunkContent { said: own, batch } in chunks {
             stats.chunks.push(ChunkRow::of(batch, said_tokens(own)));
             let words: String = own.iter().map(|said| said.text.as_str()).collect();
-            self.add(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
+            self.add_batch(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
             said.push(own.clone());
         }
-        if let Some(oldest) = batches_to_merge(self.all.len(), clip(how)) {
+        if let Some(oldest) = batches_to_merge(self.all.len(), clip_settings(how)) {
             let later = self.all.split_off(oldest.end);
-            said.push(earlier(&self.all));
+            said.push(summaries_as_input(&self.all));
             let oldest = std::mem::take(&mut self.all);
-            self.add(Batch::from_batches(oldest.iter().map(|named| &named.batch), "x".repeat(most)), Vec::new());
+            self.add_batch(Batch::from_batches(oldest.iter().map(|named| &named.batch), "x".repeat(most)), Vec::new());
             self.all.extend(later);
             stats.refolds += 1;
         }
         stats.batches_created = self.added.len() as u64;
         let ledger = Batch::from_batches(chunks.iter().map(|chunk| &chunk.batch), String::new()).ledger;
-        stats.calls = expect(&said, &existing, Some(ledger.needs()), &how.summarizing, &work.settings.keep)?;
+        stats.calls =
+            plan_summary_calls(&said, &existing, Some(ledger.needs()), &how.summarizing, &work.settings.keep)?;
         Ok(())
     }
 
-    fn add(&mut self, batch: Batch, made_of: Vec<String>) {
+    fn add_batch(&mut self, batch: Batch, made_of: Vec<String>) {
         let named = Arc::new(NamedBatch::new(batch, &self.session, made_of, &mut self.labels));
         self.added.push(Arc::clone(&named));
         self.all.push(named);
     }
 
     /// The view that replaces the messages.
-    pub(crate) fn view(&self, how: &Summaries) -> String {
+    pub(crate) fn render_view(&self, how: &CompactSettings) -> String {
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
         let ledger = Batch::from_batches(&batches, String::new()).ledger;
-        let session = (self.kept == Kept::InArchive).then_some(self.session.as_str());
+        let session = (self.kept == BatchStorage::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {
-            let n_shown = batches.len().min(clip(how).n_shown()) as u64;
+            let n_shown = batches.len().min(clip_settings(how).n_shown()) as u64;
             how.fills_limit().then(|| Tokens(limit.0 * n_shown))
         });
         let room = ViewLimits { limit, most };
-        render_view(&batches, clip(how), &ledger, session, room)
+        render_view(&batches, clip_settings(how), &ledger, session, room)
     }
 
     /// The records of the new batches for the archive; empty without one.
     pub(crate) fn into_records(self) -> impl Iterator<Item = Record> {
         let kept = match self.kept {
-            Kept::InArchive => self.added,
-            Kept::Nowhere => Vec::new(),
+            BatchStorage::InArchive => self.added,
+            BatchStorage::Nowhere => Vec::new(),
         };
         kept.into_iter().map(|named| named.to_record())
     }
 
     /// The names of all batches, as a boundary lists them; empty without an archive.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub(crate) fn batch_names(&self) -> Vec<String> {
         match self.kept {
-            Kept::InArchive => self.all.iter().map(|named| named.name.clone()).collect(),
-            Kept::Nowhere => Vec::new(),
+            BatchStorage::InArchive => self.all.iter().map(|named| named.name.clone()).collect(),
+            BatchStorage::Nowhere => Vec::new(),
         }
     }
 
     /// Writes the final batches into `stats`.
-    pub(crate) fn tell(&self, how: &Summaries, stats: &mut CompactStats) {
+    pub(crate) fn write_stats(&self, how: &CompactSettings, stats: &mut CompactStats) {
         let is_new = |named: &NamedBatch| self.added.iter().any(|new| new.name == named.name);
         stats.batches_created = self.added.len() as u64;
         stats.batches = self.all.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
-        stats.omitted = self.all.len().saturating_sub(clip(how).n_shown()) as u64;
+        stats.omitted = self.all.len().saturating_sub(clip_settings(how).n_shown()) as u64;
     }
 }
 
 /// Reads the texts of `chunks`.
-pub(crate) fn read(
+pub(crate) fn read_chunks(
     work: &OpenSession<'_>,
-    how: &Summaries,
+    how: &CompactSettings,
     chunks: &[MessageChunk],
 ) -> Result<Vec<ChunkContent>, CommandError> {
     let reading = &work.reading;
     let mut read = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        StopRequested::check_flag(work.ui.stop())?;
-        let mut chunk = reading.named(read_chunk(&reading.file, &reading.index, chunk, how.most_lines()))?;
+        StopRequested::check_flag(work.ui.stop_flag())?;
+        let mut chunk = reading.name_errors(read_chunk(&reading.file, &reading.index, chunk, how.max_line_bytes()))?;
         if let Some(session) = &reading.path {
             // The work of a subagent stands in a file of its own.
-            chunk.batch.ledger.note_agent_files(|agent| changed_by(session, agent));
+            chunk.batch.ledger.note_agent_files(|agent| files_changed_by(session, agent));
         }
         read.push(chunk);
     }
@@ -306,7 +310,7 @@ pub(crate) fn read(
 }
 
 /// The files that the subagent `agent` of the session at `session` has changed; none where its transcript is gone.
-fn changed_by(session: &Path, agent: &str) -> Vec<String> {
+fn files_changed_by(session: &Path, agent: &str) -> Vec<String> {
     let transcript = agent_transcript(session, agent).and_then(|path| File::open(path).ok());
     let ledger = transcript.and_then(|file| {
         let index = Index::build(&file).ok()?;
@@ -321,12 +325,12 @@ fn said_tokens(said: &[MessageToSummarize]) -> Tokens {
 }
 
 /// The texts of earlier summaries, as input for one that replaces them.
-fn earlier(batches: &[Arc<NamedBatch>]) -> Vec<MessageToSummarize> {
+fn summaries_as_input(batches: &[Arc<NamedBatch>]) -> Vec<MessageToSummarize> {
     let said =
         |named: &Arc<NamedBatch>| MessageToSummarize { speaker: "summary".to_owned(), text: named.batch.text.clone() };
     batches.iter().map(said).collect()
 }
 
-fn clip(how: &Summaries) -> BatchClip {
+fn clip_settings(how: &CompactSettings) -> BatchClip {
     BatchClip { first: how.stage.clip_first, last: how.stage.clip_last }
 }

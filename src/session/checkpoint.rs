@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::reading::{Drafted, Reading};
+use super::reading::{DraftSource, SessionReading};
 use ctxc_core::apply::LineAddresses;
 use ctxc_core::version::Edit;
 use ctxc_transcript::{Chain, Index};
@@ -21,7 +21,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When a file handle cannot be duplicated.
-    pub(crate) fn of(reading: &Reading) -> io::Result<Self> {
+    pub(crate) fn of(reading: &SessionReading) -> io::Result<Self> {
         let draft = match &reading.drafted {
             Some(_) => Some((reading.file.try_clone()?, reading.index.clone(), reading.chain.clone())),
             None => None,
@@ -33,12 +33,12 @@ impl Checkpoint {
     ///
     /// # Errors
     /// When a file handle cannot be duplicated.
-    pub(crate) fn restore(&self, reading: &mut Reading) -> io::Result<()> {
+    pub(crate) fn reset_reading(&self, reading: &mut SessionReading) -> io::Result<()> {
         reading.past.pending.clone_from(&self.pending);
         reading.past.lines.clone_from(&self.lines);
         if let Some((file, index, chain)) = &self.draft {
             (reading.file, reading.index, reading.chain) = (file.try_clone()?, index.clone(), chain.clone());
-        } else if let Some(Drafted { file, index, .. }) = reading.drafted.take() {
+        } else if let Some(DraftSource { file, index, .. }) = reading.drafted.take() {
             reading.chain = Chain::find(&index);
             (reading.file, reading.index) = (file, index);
         }

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
-use super::codex_lock::ensure_not_loaded;
+use super::codex_lock::lock_codex_session;
 use super::error::CommandError;
 use super::open::OpenSession;
-use super::reading::Reading;
+use super::reading::SessionReading;
 use crate::report::outcome::{BeforeAfter, Outcome};
-use crate::session::options::{Consent, Mode, Output, Rewriting};
+use crate::session::options::{Consent, OutputChoice, RewriteSettings, RunMode};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{RewriteOutcome, append_lines, cut_off};
 use ctxc_transcript::foreign::HEAD;
@@ -42,13 +42,13 @@ pub(super) struct RolloutEnd {
 
 impl RolloutEnd {
     /// The end of the rollout that `reading` is of.
-    pub(super) fn of(reading: &Reading) -> Result<Self, CommandError> {
+    pub(super) fn of(reading: &SessionReading) -> Result<Self, CommandError> {
         let (file, index) = (reading.session_file(), reading.drafted.as_ref().map_or(&reading.index, |it| &it.index));
         let mut buffer = Vec::new();
         let mut read = |line: LineNo| read_line(file, index, line, &mut buffer).map(<[u8]>::to_vec);
         let (mut number, mut time, mut repeated) = (None, None, Vec::new());
         for line in index.lines().rev() {
-            let bytes = reading.named(read(line))?;
+            let bytes = reading.name_errors(read(line))?;
             let stamp = index.scan_line(&bytes).timestamp;
             time = time.or_else(|| stamp.map(|stamp| String::from_utf8_lossy(stamp.of(&bytes)).into_owned()));
             number = number.or_else(|| line_ordinal(&bytes)).filter(|_| index.rollout.is_paginated);
@@ -58,7 +58,7 @@ impl RolloutEnd {
         }
         let states = index.rollout.world_states.iter().map(|line| ("world_state", *line));
         for (kind, line) in states.chain(index.rollout.turn_context.map(|line| ("turn_context", line))) {
-            let bytes = reading.named(read(line))?;
+            let bytes = reading.name_errors(read(line))?;
             repeated.extend(line_payload(&bytes).map(|span| (kind, span.of(&bytes).to_vec())));
         }
         Ok(Self {
@@ -70,11 +70,11 @@ impl RolloutEnd {
     }
 
     /// The lines by which Codex sends what the rollout `result` says after the operation `verb`.
-    fn lines(self, result: &File, verb: &str) -> anyhow::Result<Vec<u8>> {
+    fn appended_lines(self, result: &File, verb: &str) -> anyhow::Result<Vec<u8>> {
         let mut reader = result;
         reader.rewind()?;
         let index = Index::build(reader)?;
-        let history = history(result, &index, &Chain::find(&index))?;
+        let history = sent_items(result, &index, &Chain::find(&index))?;
         let mut appended = AppendedLines { lines: Vec::new(), ordinal: self.ordinal, verb, time: self.time };
         appended.add("compacted", &[br#"{"message":"","replacement_history":["#, history.as_slice(), b"]}"].concat());
         for (kind, payload) in &self.repeated {
@@ -94,7 +94,7 @@ impl RolloutEnd {
     ///
     /// # Errors
     /// When Codex has the session open, or the file is not what was read: nothing was appended then.
-    pub(super) fn append(
+    pub(super) fn append_result(
         self,
         path: &Path,
         result: &File,
@@ -102,8 +102,8 @@ impl RolloutEnd {
         done: &mut RewriteOutcome,
     ) -> Result<(), CommandError> {
         let len = self.len;
-        let lines = self.lines(result, verb)?;
-        let _held = ensure_not_loaded(path, session_id(path).unwrap_or_default())?;
+        let lines = self.appended_lines(result, verb)?;
+        let _held = lock_codex_session(path, session_id(path).unwrap_or_default())?;
         append_lines(path, len, &lines)?;
         (done.path, done.bytes_after) = (Some(path.to_owned()), len + lines.len() as u64);
         Ok(())
@@ -133,7 +133,7 @@ impl AppendedLines<'_> {
 }
 
 /// The items that a rollout sends, separated by commas.
-fn history(file: &File, index: &Index, chain: &Chain) -> anyhow::Result<Vec<u8>> {
+fn sent_items(file: &File, index: &Index, chain: &Chain) -> anyhow::Result<Vec<u8>> {
     let (mut items, mut buffer) = (Vec::new(), Vec::new());
     let mut scan = Scan::new(Format::Codex);
     for &line in &chain.lines {
@@ -157,7 +157,7 @@ fn history(file: &File, index: &Index, chain: &Chain) -> anyhow::Result<Vec<u8>>
 }
 
 /// The appended lines of a session that was changed in place.
-enum OwnTail {
+enum AppendedTail {
     /// They are the last lines, from this byte on.
     Last(u64),
     /// Codex went on behind them.
@@ -165,8 +165,8 @@ enum OwnTail {
 }
 
 /// The lines that ctxc appended last; `None` where the newest compaction is not one of ctxc, or there is none.
-fn own_tail(reading: &Reading) -> io::Result<Option<OwnTail>> {
-    let Reading { file, index, chain, .. } = reading;
+fn find_appended_tail(reading: &SessionReading) -> io::Result<Option<AppendedTail>> {
+    let SessionReading { file, index, chain, .. } = reading;
     let mut buffer = Vec::new();
     let mut is_own = |line: LineNo| -> io::Result<bool> {
         let bytes = read_line(file, index, line, &mut buffer)?;
@@ -179,11 +179,11 @@ fn own_tail(reading: &Reading) -> io::Result<Option<OwnTail>> {
     }
     for line in index.lines().filter(|line| *line > first) {
         if !is_own(line)? {
-            return Ok(Some(OwnTail::WentOn));
+            return Ok(Some(AppendedTail::WentOn));
         }
     }
     let start = index.lines().filter(|line| *line < first).map(|line| u64::from(index.record(line).len)).sum();
-    Ok(Some(OwnTail::Last(start)))
+    Ok(Some(AppendedTail::Last(start)))
 }
 
 /// Whether the file at `path` is a rollout by its beginning, whatever its name.
@@ -198,35 +198,37 @@ pub(crate) fn is_rollout(path: &Path) -> bool {
 ///
 /// # Errors
 /// When Codex went on behind it, has the session open, or a new session was asked for.
-pub(crate) fn undo(settings: &Rewriting, ui: &Ui) -> Result<Option<Outcome>, CommandError> {
-    let reading = Reading::of(&settings.source, ui)?;
-    let start = match (&reading.path, reading.named(own_tail(&reading))?) {
+pub(crate) fn undo_in_place(settings: &RewriteSettings, ui: &Ui) -> Result<Option<Outcome>, CommandError> {
+    let reading = SessionReading::of(&settings.source, ui)?;
+    let start = match (&reading.path, reading.name_errors(find_appended_tail(&reading))?) {
         (None, _) | (_, None) => return Ok(None),
-        (_, Some(OwnTail::WentOn)) => {
+        (_, Some(AppendedTail::WentOn)) => {
             return Err(CommandError::from(anyhow!("Codex went on behind the change in place of {}", reading.name))
-                .hint("what was sent before stays in the file: revert to an earlier turn in Codex, or fork from one"));
+                .with_hint(
+                    "what was sent before stays in the file: revert to an earlier turn in Codex, or fork from one",
+                ));
         }
-        (_, Some(OwnTail::Last(start))) => start,
+        (_, Some(AppendedTail::Last(start))) => start,
     };
     // To cut off what was appended replaces nothing, and needs no consent.
-    let settings = &Rewriting { replaces_rollouts: false, codex_in_place: Consent::Given, ..settings.clone() };
+    let settings = &RewriteSettings { replaces_rollouts: false, codex_in_place: Consent::Given, ..settings.clone() };
     let work = OpenSession::of(settings, reading, ui)?;
     let reading = &work.reading;
     let Some(path) = reading.path.as_deref() else { return Ok(None) };
-    if !matches!(work.settings.output, Output::InPlace(_)) {
+    if !matches!(work.settings.output, OutputChoice::InPlace(_)) {
         return Err(CommandError::usage(anyhow!("{} was changed in place", reading.name))
-            .hint("add --in-place: what was appended is cut off, and the file is as it was"));
+            .with_hint("add --in-place: what was appended is cut off, and the file is as it was"));
     }
-    work.probe()?;
+    work.probe_output()?;
     let mut before = &reading.file;
     before.rewind()?;
-    let index = reading.named(Index::build(before.take(start)))?;
+    let index = reading.name_errors(Index::build(before.take(start)))?;
     let after = Totals::of(&index, &Chain::find(&index));
     let outcome = work.outcome_expected("undo", after, None);
-    if work.settings.mode == Mode::Show {
+    if work.settings.mode == RunMode::Show {
         return Ok(Some(outcome));
     }
-    let _held = ensure_not_loaded(path, session_id(path).unwrap_or_default())?;
+    let _held = lock_codex_session(path, session_id(path).unwrap_or_default())?;
     let len = reading.index.n_bytes;
     cut_off(path, len, start)?;
     let bytes = Some(BeforeAfter { before: len, after: start });

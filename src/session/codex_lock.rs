@@ -19,7 +19,7 @@ pub(crate) struct CodexLock(Option<File>);
 ///
 /// # Errors
 /// When a running Codex holds it, be it idle: it goes on writing to the old file, and its next turns would be lost.
-pub(crate) fn ensure_not_loaded(path: &Path, id: &str) -> Result<CodexLock, CommandError> {
+pub(crate) fn lock_codex_session(path: &Path, id: &str) -> Result<CodexLock, CommandError> {
     let followed = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = format!("{id}.lock");
     let lock = rollout_home(&followed).map(|home| home.join("thread-writer-locks").join(name));
@@ -27,7 +27,7 @@ pub(crate) fn ensure_not_loaded(path: &Path, id: &str) -> Result<CodexLock, Comm
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             Err(CommandError::from(anyhow!("Codex still has this session open: {}", path.display()))
-                .hint("exit Codex first (an idle one holds it too); nothing was written"))
+                .with_hint("exit Codex first (an idle one holds it too); nothing was written"))
         }
         Err(TryLockError::Error(_)) => Ok(CodexLock(None)),
         Ok(()) => Ok(CodexLock(Some(file))),
@@ -58,14 +58,14 @@ mod tests {
         fs::create_dir_all(&locks).unwrap();
         let path = day.join("rollout-2026-11-23T10-00-00-x.jsonl");
         fs::write(&path, "{}\n").unwrap();
-        assert!(ensure_not_loaded(&path, "x").unwrap().0.is_none(), "no Codex ever opened it");
+        assert!(lock_codex_session(&path, "x").unwrap().0.is_none(), "no Codex ever opened it");
         let lock = File::create(locks.join("x.lock")).unwrap();
-        let held = ensure_not_loaded(&path, "x").unwrap();
+        let held = lock_codex_session(&path, "x").unwrap();
         assert!(matches!(lock.try_lock(), Err(TryLockError::WouldBlock)));
         drop(held);
         lock.try_lock().unwrap();
-        let refused = ensure_not_loaded(&path, "x").unwrap_err();
+        let refused = lock_codex_session(&path, "x").unwrap_err();
         assert!(format!("{refused:?}").contains("Codex still has this session open"));
-        assert!(ensure_not_loaded(&path, "y").unwrap().0.is_none(), "another session");
+        assert!(lock_codex_session(&path, "y").unwrap().0.is_none(), "another session");
     }
 }

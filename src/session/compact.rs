@@ -6,10 +6,10 @@ use std::num::NonZeroUsize;
 use super::error::CommandError;
 use crate::report::calls::cost_of_calls;
 use crate::report::compact::{CompactReport, CompactStats, Reason};
-use crate::session::batches::{Batches, read};
+use crate::session::batches::{SummaryBatches, read_chunks};
 use crate::session::open::OpenSession;
-use crate::session::options::{Compacting, EngineChoice, Keep, Mode, Summaries, Trigger};
-use crate::session::rewrite::Intent;
+use crate::session::options::{ArchiveChoice, CompactDefaults, CompactSettings, CompactTrigger, EngineChoice, RunMode};
+use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{
     ChunkContent, Compaction, CompactionScope, Rewrite, ThinkingReach, compact_messages, mark_changed_lines, own_edits,
 };
@@ -22,25 +22,25 @@ use ctxc_transcript::text::{Tokens, chars4_tokens};
 /// # Errors
 /// When anything fails; then nothing has changed, and no summary is kept.
 pub(crate) fn compact_session(
-    compacting: &Compacting,
-    trigger: Trigger,
+    compacting: &CompactDefaults,
+    trigger: CompactTrigger,
     work: &mut OpenSession<'_>,
 ) -> Result<CompactReport, CommandError> {
     let summaries = compacting.in_window(work.calibration.window);
-    if work.settings.mode == Mode::Do {
-        work.probe()?;
+    if work.settings.mode == RunMode::Do {
+        work.probe_output()?;
     }
     let rewrite = Rewrite::default();
-    let size = work.size(&rewrite, ThinkingReach::BehindChange)?;
+    let size = work.size_with_consequences(&rewrite, ThinkingReach::BehindChange)?;
     if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, trigger) {
-        work.ui.status("engine    extract (built in, offline)");
+        work.ui.print_status("engine    extract (built in, offline)");
     }
     let (rewrite, mut compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
     let calls = cost_of_calls(&compacted.calls);
-    let intent = Intent { verb: "compact", unchanged: &compacted.why_unchanged(), calls };
-    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    let intent = OperationIntent { verb: "compact", unchanged: &compacted.why_unchanged(), calls };
+    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
     if compacted.reason.is_none() {
-        compacted.tokens_after = work.estimate().context_size(outcome.tokens.chars4.after.context_tokens());
+        compacted.tokens_after = work.chosen_calibration().context_size(outcome.tokens.chars4.after.context_tokens());
     }
     Ok(CompactReport { outcome, compacted })
 }
@@ -54,98 +54,99 @@ const OLD_FORCE: &str =
 /// on an error no summary is kept (F-09).
 pub(crate) fn compact_conversation(
     work: &mut OpenSession<'_>,
-    how: &Summaries,
-    trigger: Trigger,
+    how: &CompactSettings,
+    trigger: CompactTrigger,
     size: Tokens,
     mut rewrite: Rewrite,
 ) -> Result<(Rewrite, CompactStats), CommandError> {
     let mut stats = CompactStats::of(how.summarizing.engine.name(), size);
-    if trigger == Trigger::OverBudget {
-        stats.budget = Some(how.budget());
+    if trigger == CompactTrigger::OverBudget {
+        stats.budget = Some(how.budget_tokens());
     }
-    if trigger == Trigger::Forced && !how.is_called_for(size, Trigger::OverBudget) {
-        work.ui.warning(OLD_FORCE);
+    if trigger == CompactTrigger::Forced && !how.is_called_for(size, CompactTrigger::OverBudget) {
+        work.ui.print_warning(OLD_FORCE);
     }
     if !how.is_called_for(size, trigger) {
-        return Ok((rewrite, stats.unchanged(Reason::BelowBudget)));
+        return Ok((rewrite, stats.into_unchanged(Reason::BelowBudget)));
     }
-    let chunking = chunking(how);
-    let Some(mut scope) = scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
-        return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
+    let chunking = chunking_for(how);
+    let Some(mut scope) = find_scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
+        return Ok((rewrite, stats.into_unchanged(Reason::NothingOlder)));
     };
     if !rewrite.is_nothing() {
         // Each step works on the result of the one before.
         let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
-        rewrite = take(work, edits, &rewrite)?;
-        let Some(again) = self::scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
-            return Ok((rewrite, stats.unchanged(Reason::NothingOlder)));
+        rewrite = draft_edits(work, edits, &rewrite)?;
+        let Some(again) = self::find_scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
+            return Ok((rewrite, stats.into_unchanged(Reason::NothingOlder)));
         };
         scope = again;
     }
-    stats.plan(&scope);
-    let mut summaries = Batches::open(work, scope.prior.as_ref())?;
-    if work.settings.mode == Mode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
+    stats.set_planned(&scope);
+    let mut summaries = SummaryBatches::open(work, scope.prior.as_ref())?;
+    if work.settings.mode == RunMode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
         // Nothing is requested, so only the maximum size is known.
-        summaries.expect(work, how, &read(work, how, &scope.chunks)?, &mut stats)?;
-        expect(work, &scope, chars4_tokens(&summaries.view(how)), &mut rewrite);
+        summaries.plan_summaries(work, how, &read_chunks(work, how, &scope.chunks)?, &mut stats)?;
+        mark_replaced(work, &scope, chars4_tokens(&summaries.render_view(how)), &mut rewrite);
         return Ok((rewrite, stats));
     }
     summaries.summarize_all(work, how, &scope.chunks, &mut stats)?;
-    let view = summaries.view(how);
-    if chars4_tokens(&view) >= tokens_of(work, &scope, &rewrite) {
-        if trigger == Trigger::OverBudget {
-            return Ok((rewrite, stats.unchanged(Reason::NotSmaller)));
+    let view = summaries.render_view(how);
+    if chars4_tokens(&view) >= compacted_tokens(work, &scope, &rewrite) {
+        if trigger == CompactTrigger::OverBudget {
+            return Ok((rewrite, stats.into_unchanged(Reason::NotSmaller)));
         }
-        work.ui.warning("the summaries are larger than the messages that they replace");
+        work.ui.print_warning("the summaries are larger than the messages that they replace");
     }
-    if work.settings.keep == Keep::Nowhere && work.settings.mode == Mode::Do {
-        work.ui
-            .warning("without an archive, summaries cannot be searched, and the next compaction sees only their text");
+    if work.settings.keep == ArchiveChoice::Nowhere && work.settings.mode == RunMode::Do {
+        work.ui.print_warning(
+            "without an archive, summaries cannot be searched, and the next compaction sees only their text",
+        );
     }
-    let batches = summaries.names();
+    let batches = summaries.batch_names();
     let reading = &work.reading;
     let compaction = Compaction { scope: &scope, view: &view, size, batches: &batches };
-    let n_stored = reading.made(None).n_stored();
-    let edits = reading.named(compact_messages(
+    let n_stored = reading.render_input(None).n_stored();
+    let edits = reading.name_errors(compact_messages(
         reading.transcript(),
         &compaction,
         rewrite.clone(),
         &reading.past.lines,
         n_stored,
     ))?;
-    rewrite = take(work, edits, &rewrite)?;
-    summaries.tell(how, &mut stats);
+    rewrite = draft_edits(work, edits, &rewrite)?;
+    summaries.write_stats(how, &mut stats);
     rewrite.records.extend(summaries.into_records());
     Ok((rewrite, stats))
 }
 
 /// The view that would replace `scope`, whose chunks have the texts `read`. Nothing changes.
-pub(crate) fn view_of(
+pub(crate) fn expected_view(
     work: &mut OpenSession<'_>,
-    how: &Summaries,
+    how: &CompactSettings,
     scope: &CompactionScope,
     read: &[ChunkContent],
 ) -> Result<String, CommandError> {
-    let mut summaries = Batches::open(work, scope.prior.as_ref())?;
+    let mut summaries = SummaryBatches::open(work, scope.prior.as_ref())?;
     let stats = &mut CompactStats::default();
     summaries.summarize_read(work, how, read.to_vec(), stats)?;
     summaries.summarize_again(work, how, stats)?;
-    Ok(summaries.view(how))
+    Ok(summaries.render_view(how))
 }
 
 /// The messages to compact after `rewrite`, keeping the newest `keep_recent` ones.
-pub(crate) fn scope(
+pub(crate) fn find_scope(
     work: &OpenSession<'_>,
     keep_recent: usize,
     chunking: Chunking,
     rewrite: &Rewrite,
 ) -> Result<Option<CompactionScope>, CommandError> {
     let reading = &work.reading;
-    reading.named(CompactionScope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
+    reading.name_errors(CompactionScope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
 }
 
 /// The chunks that are summarized under `how`. Chunks for a server have the size that the user chose.
-fn chunking(how: &Summaries) -> Chunking {
+fn chunking_for(how: &CompactSettings) -> Chunking {
     let bounded_before = match how.summarizing.engine {
         EngineChoice::Extract => Some(how.stage.clip_last as usize),
         EngineChoice::Chat(_) => None,
@@ -155,24 +156,28 @@ fn chunking(how: &Summaries) -> Chunking {
 
 /// Replaces the session of `work` by a draft with `edits`; returns the part of `rewrite` that still has to be applied to the
 /// draft.
-pub(crate) fn take(work: &mut OpenSession<'_>, edits: Vec<Edit>, rewrite: &Rewrite) -> Result<Rewrite, CommandError> {
+pub(crate) fn draft_edits(
+    work: &mut OpenSession<'_>,
+    edits: Vec<Edit>,
+    rewrite: &Rewrite,
+) -> Result<Rewrite, CommandError> {
     let reading = &mut work.reading;
     let all = reading.past.pending.iter().cloned().chain(edits).collect();
-    let draft = reading.draft(all, work.archive.as_deref(), work.ui)?;
+    let draft = reading.render_draft(all, work.archive.as_deref(), work.ui)?;
     let left = mark_changed_lines(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
-    reading.replace(draft);
+    reading.replace_with_draft(draft);
     Ok(left)
 }
 
 /// The visible tokens of all messages that are compacted.
-fn tokens_of(work: &OpenSession<'_>, scope: &CompactionScope, rewrite: &Rewrite) -> Tokens {
+fn compacted_tokens(work: &OpenSession<'_>, scope: &CompactionScope, rewrite: &Rewrite) -> Tokens {
     let index = &work.reading.index;
     let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
     scope.gone.iter().map(|&line| rewrite.tokens(index, line) + thinking(line)).sum()
 }
 
 /// Marks the messages of `scope` in `rewrite` as removed and replaced by a view of `view` tokens, for a dry run.
-fn expect(work: &OpenSession<'_>, scope: &CompactionScope, view: Tokens, rewrite: &mut Rewrite) {
+fn mark_replaced(work: &OpenSession<'_>, scope: &CompactionScope, view: Tokens, rewrite: &mut Rewrite) {
     let index = &work.reading.index;
     for &line in &scope.gone {
         let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);

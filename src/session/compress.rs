@@ -1,10 +1,10 @@
 //! Shortening texts, for `compress` and `run`.
 
 use super::error::CommandError;
-use crate::report::calls::Calls;
+use crate::report::calls::ServerCalls;
 use crate::session::open::OpenSession;
 use crate::session::options::EngineChoice;
-use crate::session::shrink::{Shrunk, shrink};
+use crate::session::shrink::{TaskRun, run_tasks};
 use ctxc_core::apply::{CompressTasks, Rewrite, add_compress_edits, read_tasks};
 use ctxc_core::plan::{CompressSelection, select_candidates};
 use ctxc_engine::run::Task;
@@ -13,7 +13,7 @@ use ctxc_transcript::Turn;
 use ctxc_transcript::text::Tokens;
 
 /// The texts that `selection` selects, after `rewrite`.
-pub(crate) fn tasks(
+pub(crate) fn read_selected_tasks(
     work: &OpenSession<'_>,
     turns: &[Turn],
     selection: &CompressSelection,
@@ -22,32 +22,32 @@ pub(crate) fn tasks(
 ) -> Result<CompressTasks, CommandError> {
     let reading = &work.reading;
     let candidates = select_candidates(&reading.index, &reading.chain, turns, selection);
-    reading.named(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite))
+    reading.name_errors(read_tasks(&reading.file, &reading.index, &candidates, min_tokens, rewrite))
 }
 
 /// The results of tasks.
-pub(crate) struct Shortened {
+pub(crate) struct ShortenedTasks {
     /// One for each task, in order.
     pub(crate) outcomes: Vec<TaskOutcome>,
     /// The requests to the server; `None` without one.
-    pub(crate) calls: Option<Calls>,
+    pub(crate) calls: Option<ServerCalls>,
 }
 
 /// Runs `tasks` through the engine, rejects results that keep too few facts, and adds the others to `rewrite`.
-pub(crate) fn shorten(
+pub(crate) fn shorten_tasks(
     work: &OpenSession<'_>,
     tasks: &[Task],
     engine: &EngineChoice,
     min_kept: Option<MinKept>,
     rewrite: &mut Rewrite,
-) -> Result<Shortened, CommandError> {
+) -> Result<ShortenedTasks, CommandError> {
     let reading = &work.reading;
-    let Shrunk { ran, calls } = shrink(tasks, engine, work)?;
+    let TaskRun { ran, calls } = run_tasks(tasks, engine, work)?;
     let outcomes = tasks.iter().zip(ran.outcomes).map(|(task, outcome)| match min_kept {
         Some(min_kept) => min_kept.check_outcome(task, outcome),
         None => outcome,
     });
     let outcomes: Vec<TaskOutcome> = outcomes.collect();
-    reading.named(add_compress_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite))?;
-    Ok(Shortened { outcomes, calls })
+    reading.name_errors(add_compress_edits(&reading.file, &reading.index, tasks, &outcomes, rewrite))?;
+    Ok(ShortenedTasks { outcomes, calls })
 }

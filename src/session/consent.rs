@@ -6,9 +6,9 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use super::error::CommandError;
-use super::options::{Asking, Consent, Secrets};
+use super::options::{Consent, RequestSettings, SecretPolicy};
 use crate::report::calls::CallsReport;
-use crate::report::size::{count, counted, retries};
+use crate::report::size::{count, count_noun, format_retries};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_engine::Usd;
@@ -19,15 +19,15 @@ use ctxc_transcript::Calibration;
 use ctxc_transcript::text::{StopRequested, Tokens};
 
 /// A runner for requests to `engine` with the settings of `asking`. Replies are cached in `archive` under `session`.
-pub(crate) fn runner<'a>(
+pub(crate) fn new_runner<'a>(
     engine: &'a ChatEngine,
-    asking: &'a Asking,
+    asking: &'a RequestSettings,
     archive: Option<&'a mut Box<dyn Archive>>,
     session: Option<&str>,
 ) -> Runner<'a> {
     let cache = |archive| ReplyCache::new(archive, session.map(str::to_owned), Timestamp::now());
     Runner {
-        redactor: asking.secrets.redactor(),
+        redactor: asking.secrets.new_redactor(),
         cache: archive.map(|archive| cache(&mut **archive)),
         prices: Some(&asking.prices),
         ..Runner::new(engine, &asking.options)
@@ -35,72 +35,72 @@ pub(crate) fn runner<'a>(
 }
 
 /// Blocks until a runner is done.
-pub(crate) fn wait<T>(running: impl Future<Output = T>) -> Result<T, CommandError> {
+pub(crate) fn block_on<T>(running: impl Future<Output = T>) -> Result<T, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start the runtime")?;
     Ok(runtime.block_on(running))
 }
 
 /// Announces the requests, and asks for consent unless it was given. `noun` is the word for one text.
-pub(crate) fn offer(
+pub(crate) fn ask_consent(
     asked: &[RequestCost],
     expected: &CallsReport,
     noun: &str,
-    asking: &Asking,
+    asking: &RequestSettings,
     ui: &Ui,
 ) -> Result<(), CommandError> {
     let tokens: Tokens = asked.iter().filter(|asked| !asked.is_cached).map(|asked| asked.size).sum();
     let endpoint = &asking.server.endpoint;
     if expected.cached > 0 {
-        ui.status(format_args!("{} from the cache", were(expected.cached, "result")));
+        ui.print_status(format_args!("{} from the cache", count_noun_was(expected.cached, "result")));
     }
     if expected.calls == 0 {
         return Ok(());
     }
     let models: Vec<&str> = expected.models.keys().map(String::as_str).collect();
     let secrets = match asking.secrets {
-        Secrets::Replaced => format!("{} replaced", counted(expected.secrets_replaced, "secret")),
-        Secrets::Sent => "secrets not replaced".to_owned(),
+        SecretPolicy::Replaced => format!("{} replaced", count_noun(expected.secrets_replaced, "secret")),
+        SecretPolicy::Sent => "secrets not replaced".to_owned(),
     };
     let cost = match &expected.expected_cost {
         Some(range) if range.high == Usd::ZERO => "no cost".to_owned(),
         Some(range) => format!("about {} to {}", range.low, range.high),
         None => "unknown cost".to_owned(),
     };
-    ui.status(format_args!(
+    ui.print_status(format_args!(
         "engine    chat: sends {} ({} tokens) to {} ({}), {secrets}, {cost}",
-        counted(expected.calls, noun),
+        count_noun(expected.calls, noun),
         count(tokens.0),
         endpoint.host(),
         models.join(", "),
     ));
     if endpoint.is_in_the_clear() {
-        ui.warning(format_args!("{} is contacted without encryption", endpoint.host()));
+        ui.print_warning(format_args!("{} is contacted without encryption", endpoint.host()));
     }
-    if asking.consent == Consent::Ask && ui.confirm("send them?")? == Some(false) {
-        return Err(
-            CommandError::from(anyhow!("cancelled: the texts were not sent")).hint("--engine extract works offline")
-        );
+    if asking.consent == Consent::Ask && ui.ask_yes_no("send them?")? == Some(false) {
+        return Err(CommandError::from(anyhow!("cancelled: the texts were not sent"))
+            .with_hint("--engine extract works offline"));
     }
     Ok(())
 }
 
 /// Refuses to store a complete session in an archive on a server without consent (N-09), unless the server already has it.
-pub(crate) fn allow_on_server(url: &str, consent: Consent, is_there: bool, ui: &Ui) -> Result<(), CommandError> {
+pub(crate) fn check_server_consent(url: &str, consent: Consent, is_there: bool, ui: &Ui) -> Result<(), CommandError> {
     let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return Ok(()) };
     if consent == Consent::Given || is_there {
         return Ok(());
     }
-    let answer = ui.confirm(&format!("store whole sessions in {server}?"))?;
+    let answer = ui.ask_yes_no(&format!("store whole sessions in {server}?"))?;
     let error = match answer {
         Some(true) => return Ok(()),
         Some(false) => anyhow!("cancelled: nothing was stored in {server}"),
         None => anyhow!("whole sessions are stored in {server} only with your consent"),
     };
-    Err(CommandError::from(error).hint("set keep_on_server = true in your own ctxc.toml, or use another --archive"))
+    Err(CommandError::from(error)
+        .with_hint("set keep_on_server = true in your own ctxc.toml, or use another --archive"))
 }
 
 /// The progress of running requests.
-pub(crate) struct Running<'a> {
+pub(crate) struct RequestProgress<'a> {
     ui: &'a Ui,
     progress: Progress,
     /// The sizes of the texts, in `chars4` tokens.
@@ -114,7 +114,7 @@ pub(crate) struct Running<'a> {
     not_cached: Option<String>,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RequestProgress<'a> {
     pub(crate) fn start(name: &'static str, sizes: Vec<Tokens>, measure: Option<Calibration>, ui: &'a Ui) -> Self {
         let progress = Progress::start(ui, name, sizes.iter().map(|size| size.0).sum());
         let (saved, cost) = (Tokens::ZERO, Usd::ZERO);
@@ -122,7 +122,7 @@ impl<'a> Running<'a> {
     }
 
     /// Shows the event, and returns whether to go on.
-    pub(crate) fn take(&mut self, event: &RunEvent<'_>) -> ControlFlow<()> {
+    pub(crate) fn show_event(&mut self, event: &RunEvent<'_>) -> ControlFlow<()> {
         match event {
             RunEvent::Finished { at, outcome, spent } => {
                 let size = self.sizes.get(*at).copied().unwrap_or_default();
@@ -132,18 +132,18 @@ impl<'a> Running<'a> {
                     self.saved += size.saturating_sub(*tokens);
                 }
                 self.progress.advance(size.0);
-                self.draw();
+                self.show_progress();
             }
             RunEvent::Again(error) => {
                 self.n_again += 1;
-                self.ui.detail(format_args!("will retry: {error}"));
-                self.draw();
+                self.ui.print_detail(format_args!("will retry: {error}"));
+                self.show_progress();
             }
-            RunEvent::Halved(error) => self.ui.detail(format_args!("retrying in halves: {error}")),
+            RunEvent::Halved(error) => self.ui.print_detail(format_args!("retrying in halves: {error}")),
             RunEvent::NotCached(error) => self.not_cached = Some(error.to_string()),
             RunEvent::Waiting => {}
         }
-        if StopRequested::check_flag(self.ui.stop()).is_ok() {
+        if StopRequested::check_flag(self.ui.stop_flag()).is_ok() {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
@@ -151,10 +151,10 @@ impl<'a> Running<'a> {
     }
 
     /// Shows the finished texts, the savings and the retries; the bar itself shows the remaining time.
-    fn draw(&self) {
+    fn show_progress(&self) {
         let done = format!("{}/{}", self.n_done, self.sizes.len());
-        let again = retries(self.n_again);
-        self.progress.note(|| match self.measure {
+        let again = format_retries(self.n_again);
+        self.progress.set_note(|| match self.measure {
             Some(measure) => {
                 format!("{done}, {} tokens saved, {}, {again}", count(measure.scale_to_api(self.saved).0), self.cost)
             }
@@ -166,26 +166,26 @@ impl<'a> Running<'a> {
     pub(crate) fn finish(self) {
         drop(self.progress);
         if let Some(error) = self.not_cached {
-            self.ui.warning(format_args!("results are not cached: cannot {error}"));
+            self.ui.print_warning(format_args!("results are not cached: cannot {error}"));
         }
     }
 }
 
 /// A hint about a run that ended without a result, with `n_cached` replies in the archive.
-pub(crate) fn left_behind(n_cached: usize) -> String {
+pub(crate) fn cached_results_hint(n_cached: usize) -> String {
     if n_cached == 0 {
         return "nothing was written".to_owned();
     }
-    let results = are(n_cached as u64, "result");
+    let results = count_noun_is(n_cached as u64, "result");
     format!("nothing was written; {results} kept, so that the next run asks for the rest alone")
 }
 
 /// `3 results were`.
-pub(crate) fn were(n: u64, noun: &str) -> String {
-    format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
+pub(crate) fn count_noun_was(n: u64, noun: &str) -> String {
+    format!("{} {}", count_noun(n, noun), if n == 1 { "was" } else { "were" })
 }
 
 /// `3 results are`.
-fn are(n: u64, noun: &str) -> String {
-    format!("{} {}", counted(n, noun), if n == 1 { "is" } else { "are" })
+fn count_noun_is(n: u64, noun: &str) -> String {
+    format!("{} {}", count_noun(n, noun), if n == 1 { "is" } else { "are" })
 }

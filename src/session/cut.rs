@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use anyhow::anyhow;
 
 use super::error::CommandError;
-use super::reading::Reading;
+use super::reading::SessionReading;
 use crate::report::cutting::{CuttingReport, ItemRow, TargetOutcome, TargetRow, why_unchanged};
 use crate::report::outcome::BeforeAfter;
 use crate::session::open::OpenSession;
-use crate::session::rewrite::Intent;
+use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{
     ArchiveRef, CutItem, CutOutcome, ItemReplacement, MatchedMessage, NamedItems, Rewrite, ThinkingReach,
 };
@@ -27,7 +27,7 @@ pub(crate) struct TargetSpec {
 
 /// The meaning of a pattern that matches several messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Matches {
+pub(crate) enum MatchPolicy {
     /// Ambiguous: one of them is meant.
     One,
     /// All of them: `--all-matches`.
@@ -36,45 +36,45 @@ pub(crate) enum Matches {
 
 /// Targets and the rules for resolving them.
 #[derive(Debug)]
-pub(crate) struct Targets {
+pub(crate) struct TargetQuery {
     pub(crate) specs: Vec<TargetSpec>,
     pub(crate) roles: Roles,
-    pub(crate) matches: Matches,
-    pub(crate) unmatched: Unmatched,
+    pub(crate) matches: MatchPolicy,
+    pub(crate) unmatched: IfUnmatched,
 }
 
 #[derive(Debug)]
 pub(crate) struct CutRequest {
     pub(crate) action: CutAction,
-    pub(crate) targets: Targets,
-    pub(crate) inputs: Inputs,
+    pub(crate) targets: TargetQuery,
+    pub(crate) inputs: ParameterPolicy,
 }
 
 /// The handling of targets without any match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unmatched {
+pub(crate) enum IfUnmatched {
     /// An error (W-13).
     Refuse,
     /// A report, so that an agent can go on.
     Report,
 }
 
-impl Targets {
+impl TargetQuery {
     /// Refuses targets without any match if that is an error.
-    pub(crate) fn check(&self, mut matched: impl Iterator<Item = bool>) -> Result<(), CommandError> {
+    pub(crate) fn refuse_if_unmatched(&self, mut matched: impl Iterator<Item = bool>) -> Result<(), CommandError> {
         let specs = &self.specs;
-        if self.unmatched == Unmatched::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
+        if self.unmatched == IfUnmatched::Report || specs.is_empty() || matched.any(|is_matched| is_matched) {
             return Ok(());
         }
         let typed: Vec<String> = specs.iter().map(|spec| format!("`{}`", spec.typed)).collect();
         Err(CommandError::from(anyhow!("nothing matches {}", typed.join(", ")))
-            .hint("`ctxc refs --messages` lists handles and patterns"))
+            .with_hint("`ctxc refs --messages` lists handles and patterns"))
     }
 }
 
 /// The handling of long parameters of calls whose results are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inputs {
+pub(crate) enum ParameterPolicy {
     /// They are kept.
     Leave,
     /// They are shortened.
@@ -98,7 +98,7 @@ impl CutAction {
         }
     }
 
-    const fn done(self) -> &'static str {
+    const fn past_participle(self) -> &'static str {
         match self {
             Self::Discard => "discarded",
             Self::Distill => "distilled",
@@ -107,23 +107,23 @@ impl CutAction {
 }
 
 /// Cuts the named items of the session in `work`, and writes the result.
-pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<CuttingReport, CommandError> {
+pub(crate) fn cut_items(request: &CutRequest, mut work: OpenSession<'_>) -> Result<CuttingReport, CommandError> {
     let CutRequest { action, targets, inputs } = request;
     let specs = &targets.specs;
     let rewriting = work.settings;
     let reading = &work.reading;
-    let (calls, items) = find(*action, specs, reading, targets.roles, targets.matches)?;
-    targets.check(items.iter().map(|items| !items.is_empty()))?;
-    let cuts = cuts(specs, &items, &rewriting.archive_ref);
+    let (calls, items) = find_items(*action, specs, reading, targets.roles, targets.matches)?;
+    targets.refuse_if_unmatched(items.iter().map(|items| !items.is_empty()))?;
+    let cuts = pair_replacements(specs, &items, &rewriting.archive_ref);
     let mut rewrite = Rewrite::default();
     let outcomes =
-        reading.named(cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite))?;
+        reading.name_errors(cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite))?;
     let shortened = match inputs {
-        Inputs::Leave => Vec::new(),
-        Inputs::Shorten => {
+        ParameterPolicy::Leave => Vec::new(),
+        ParameterPolicy::Shorten => {
             let cut = outcomes.iter().filter(|(_, outcome)| is_cut(outcome));
             let named = cut.filter_map(|(item, _)| call_of(*item, &calls)).collect();
-            reading.named(cut_inputs(
+            reading.name_errors(cut_inputs(
                 &reading.file,
                 &reading.index,
                 &named,
@@ -134,33 +134,33 @@ pub(crate) fn cut(request: &CutRequest, mut work: OpenSession<'_>) -> Result<Cut
         }
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
-    let rows = rows(specs, &items, outcomes, &calls);
-    let intent = Intent::offline(action.verb(), why_unchanged(&rows));
-    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
-    Ok(CuttingReport::new(outcome, action.done(), rows, n_results, &shortened))
+    let rows = target_rows(specs, &items, outcomes, &calls);
+    let intent = OperationIntent::without_calls(action.verb(), why_unchanged(&rows));
+    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
+    Ok(CuttingReport::new(outcome, action.past_participle(), rows, n_results, &shortened))
 }
 
 /// The items that each of `specs` names in `reading`, with the calls of the session.
 ///
 /// # Errors
 /// When the session cannot be read, or a target is ambiguous.
-pub(crate) fn find(
+pub(crate) fn find_items(
     action: CutAction,
     specs: &[TargetSpec],
-    reading: &Reading,
+    reading: &SessionReading,
     roles: Roles,
-    matches: Matches,
+    matches: MatchPolicy,
 ) -> Result<(ToolCalls, Vec<Vec<CutItem>>), CommandError> {
-    let calls = calls_for(specs.iter().map(|spec| &spec.target), reading)?;
+    let calls = read_calls_for(specs.iter().map(|spec| &spec.target), reading)?;
     let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
-    let named = reading.named(find_named(reading.transcript(), &calls, &targets, roles))?;
-    let items = items(action, specs, named, &calls, matches)?;
+    let named = reading.name_errors(find_named(reading.transcript(), &calls, &targets, roles))?;
+    let items = resolve_items(action, specs, named, &calls, matches)?;
     refuse_two_summaries(specs, &items)?;
     Ok((calls, items))
 }
 
 /// The `items` that `specs` name, each with its replacement.
-pub(crate) fn cuts<'a>(
+pub(crate) fn pair_replacements<'a>(
     specs: &'a [TargetSpec],
     items: &[Vec<CutItem>],
     archive_ref: &'a ArchiveRef,
@@ -180,37 +180,37 @@ fn call_of(item: CutItem, calls: &ToolCalls) -> Option<(BlockPlace, String)> {
 }
 
 /// The calls of the session; none are read if no target is a handle.
-pub(crate) fn calls_for<'a>(
+pub(crate) fn read_calls_for<'a>(
     targets: impl IntoIterator<Item = &'a Target>,
-    reading: &Reading,
+    reading: &SessionReading,
 ) -> Result<ToolCalls, CommandError> {
     if !targets.into_iter().any(|target| matches!(target, Target::Call(_))) {
         return Ok(ToolCalls::default());
     }
     let calls = read_calls(reading.transcript(), &Protections::default());
-    reading.named(calls)
+    reading.name_errors(calls)
 }
 
 /// The items that each target names. An ambiguous target is refused.
-fn items(
+fn resolve_items(
     action: CutAction,
     specs: &[TargetSpec],
     named: Vec<NamedItems>,
     calls: &ToolCalls,
-    matches: Matches,
+    matches: MatchPolicy,
 ) -> Result<Vec<Vec<CutItem>>, CommandError> {
     let item = |text: &MatchedMessage| CutItem::Text(text.line);
     let refused = |typed: &str, n_fitting: usize, what: &str| {
         anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
     };
     let of_one = |(spec, named): (&TargetSpec, NamedItems)| match named {
-        NamedItems::Messages(texts) if texts.len() <= 1 || matches == Matches::All => {
+        NamedItems::Messages(texts) if texts.len() <= 1 || matches == MatchPolicy::All => {
             Ok(texts.iter().map(item).collect())
         }
         NamedItems::Messages(texts) => {
             let rows = texts.iter().map(|text| format!("line {}: {}", text.line.one_based(), text.start));
             Err(CommandError::from(refused(&spec.typed, texts.len(), "messages"))
-                .hint(list("give more of the text of one of these, or --all-matches for all of them", rows)))
+                .with_hint(list_hint("give more of the text of one of these, or --all-matches for all of them", rows)))
         }
         NamedItems::Calls(call_idxs) if call_idxs.len() <= 1 => {
             Ok(call_idxs.into_iter().map(CutItem::Result).collect())
@@ -220,7 +220,7 @@ fn items(
                 Some(format!("{}, line {}", calls.handles.get(at)?, calls.calls.get(at)?.call.line.one_based()))
             });
             Err(CommandError::from(refused(&spec.typed, call_idxs.len(), "tool calls"))
-                .hint(list("give all digits of one of these", rows)))
+                .with_hint(list_hint("give all digits of one of these", rows)))
         }
     };
     specs.iter().zip(named).map(of_one).collect()
@@ -230,7 +230,7 @@ fn items(
 const N_LISTED: usize = 20;
 
 /// `head`, and below it the first [`N_LISTED`] rows.
-pub(crate) fn list(head: &str, rows: impl Iterator<Item = String>) -> String {
+pub(crate) fn list_hint(head: &str, rows: impl Iterator<Item = String>) -> String {
     let rows: Vec<String> = rows.collect();
     let more = rows.len().checked_sub(N_LISTED).filter(|n| *n > 0).map(|n| format!("and {n} more"));
     let shown = rows.into_iter().take(N_LISTED).chain(more);
@@ -264,7 +264,7 @@ fn is_cut(outcome: &CutOutcome) -> bool {
 }
 
 /// A row for each target. An item that two targets name is in the row of the first.
-fn rows(
+fn target_rows(
     specs: &[TargetSpec],
     items: &[Vec<CutItem>],
     mut outcomes: HashMap<CutItem, CutOutcome>,

@@ -7,7 +7,7 @@ use ctxc_store::{Archive, ArchiveError, DocumentId, ObjectKind, Operation};
 use ctxc_transcript::text::Digest;
 
 /// The item that an id names.
-pub(crate) enum Named {
+pub(crate) enum ArchiveItem {
     Operation(Box<Operation>),
     Document(DocumentId),
 }
@@ -16,16 +16,16 @@ pub(crate) enum Named {
 ///
 /// # Errors
 /// When none matches, or several do.
-pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named, CommandError> {
+pub(crate) fn find_by_id(id: &str, archive: &dyn Archive, url: &str) -> Result<ArchiveItem, CommandError> {
     // Ids and digests are written in lower case.
     let id = id.to_ascii_lowercase();
     let mut names: Vec<String> = Vec::new();
     let mut found = None;
     match archive.find_operation(&id) {
-        Ok(Some(operation)) if operation.id == id => return Ok(Named::Operation(Box::new(operation))),
+        Ok(Some(operation)) if operation.id == id => return Ok(ArchiveItem::Operation(Box::new(operation))),
         Ok(Some(operation)) => {
             names.push(format!("operation {}", operation.id));
-            found = Some(Named::Operation(Box::new(operation)));
+            found = Some(ArchiveItem::Operation(Box::new(operation)));
         }
         Ok(None) => {}
         Err(ArchiveError::AmbiguousOperation { ids, .. }) => {
@@ -33,25 +33,23 @@ pub(crate) fn named(id: &str, archive: &dyn Archive, url: &str) -> Result<Named,
         }
         Err(error) => return Err(error.into()),
     }
-    for document in archive.find_by_prefix(&id)?.into_iter().chain(masked(&id, archive)?) {
+    for document in archive.find_by_prefix(&id)?.into_iter().chain(find_masked_lines(&id, archive)?) {
         let what = if matches!(document, DocumentId::Line(_)) { "entry" } else { "record" };
         names.push(format!("{what} {}", document.digest().to_string().chars().take(16).collect::<String>()));
-        found = Some(Named::Document(document));
+        found = Some(ArchiveItem::Document(document));
     }
     match (names.as_slice(), found) {
         ([_], Some(found)) => Ok(found),
-        ([], _) => Err(CommandError::from(anyhow!("no match for {id} in {url}")).hint(
+        ([], _) => Err(CommandError::from(anyhow!("no match for {id} in {url}")).with_hint(
             "run `ctxc archive list` or `ctxc archive search` to find ids; use --archive if another archive was used",
         )),
-        (several, _) => {
-            Err(CommandError::usage(anyhow!("id {id:?} is ambiguous: {}", several.join(", ")))
-                .hint("use a longer prefix"))
-        }
+        (several, _) => Err(CommandError::usage(anyhow!("id {id:?} is ambiguous: {}", several.join(", ")))
+            .with_hint("use a longer prefix")),
     }
 }
 
 /// Lines whose digest began with `id` before `ctxc scrub` masked parts of them: placeholders still contain the old digest.
-fn masked(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
+fn find_masked_lines(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
     let mut lines = Vec::new();
     for (digest, _) in archive.object_keys(ObjectKind::Forgotten)? {
         if !digest.to_string().starts_with(id) {

@@ -45,7 +45,7 @@ impl Completion {
 
 /// The kind of an error, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// The arguments, the configuration or the environment are invalid.
     Usage,
     /// The work failed and nothing was written.
@@ -62,19 +62,19 @@ pub(crate) enum Kind {
 /// words itself is a sentence: `--output cannot be a folder`.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    kind: Kind,
+    kind: FailureKind,
     error: anyhow::Error,
     hints: Vec<String>,
 }
 
 /// The error of a target that cannot be reached, with the lowest figure that can.
-pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
+pub(crate) fn unreachable_target(target: Tokens, lowest: Tokens) -> CommandError {
     let error =
         anyhow!("target not reachable: {} tokens; the lowest reachable figure is {}", count(target.0), count(lowest.0));
     let error = CommandError::from(error);
     // So few tokens are a mistyped percentage.
     match target.0 {
-        percent @ ..=100 => error.hint(format!("for {percent} % of the context window, use {percent}%")),
+        percent @ ..=100 => error.with_hint(format!("for {percent} % of the context window, use {percent}%")),
         _ => error,
     }
 }
@@ -82,29 +82,30 @@ pub(crate) fn too_low(target: Tokens, lowest: Tokens) -> CommandError {
 impl CommandError {
     /// Invalid arguments, configuration or environment. Exit code 2, or that of an interrupt if one ended their reading.
     pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
-        let explained = explain(error.into());
-        let kind = if explained.kind == Kind::Interrupted { Kind::Interrupted } else { Kind::Usage };
+        let explained = explain_error(error.into());
+        let kind =
+            if explained.kind == FailureKind::Interrupted { FailureKind::Interrupted } else { FailureKind::Usage };
         Self { kind, ..explained }
     }
 
     /// An interrupt. Exit code 130.
     pub(crate) fn interrupted() -> Self {
-        Self { kind: Kind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
+        Self { kind: FailureKind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
     }
 
     /// Adds a hint on what to do next, a sentence without a full stop.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// A copy of a usage error, to refuse each later request with it.
-    pub(crate) fn usage_again(&self) -> Self {
-        Self { kind: Kind::Usage, error: anyhow!(self.sentence()), hints: self.hints.clone() }
+    pub(crate) fn repeat_usage_error(&self) -> Self {
+        Self { kind: FailureKind::Usage, error: anyhow!(self.as_sentence()), hints: self.hints.clone() }
     }
 
     /// The problem as a sentence, without hints.
-    pub(crate) fn sentence(&self) -> String {
+    pub(crate) fn as_sentence(&self) -> String {
         // Only a message that was worded in this program is a plain text without causes.
         let is_worded_here = self.error.is::<String>() || self.error.is::<&str>();
         let is_alone = self.error.chain().nth(1).is_none();
@@ -116,44 +117,44 @@ impl CommandError {
         &self.hints
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> FailureKind {
         self.kind
     }
 
     /// The problem and the hints as lines of text.
-    pub(crate) fn explained(&self) -> String {
+    pub(crate) fn text_with_hints(&self) -> String {
         let hints = self.hints.iter().map(|hint| format!("\nhint: {hint}"));
-        format!("error: {}{}", self.sentence(), hints.collect::<String>())
+        format!("error: {}{}", self.as_sentence(), hints.collect::<String>())
     }
 
     /// The problem and the hints as data.
-    pub(crate) fn report(&self) -> ErrorReport {
+    pub(crate) fn to_report(&self) -> ErrorReport {
         let hint = Some(self.hints.join("\n")).filter(|hint| !hint.is_empty());
-        ErrorReport { message: self.sentence(), hint, exit: self.exit_code() }
+        ErrorReport { message: self.as_sentence(), hint, exit: self.exit_code() }
     }
 
     /// The first cause of type `E` in the chain, if any.
-    pub(crate) fn cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
+    pub(crate) fn find_cause<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
         self.error.chain().find_map(|cause| cause.downcast_ref())
     }
 
     /// Prints the problem and the hints; nothing if the output was closed.
     pub(crate) fn print(&self, ui: &Ui) {
-        if self.kind == Kind::ClosedPipe {
+        if self.kind == FailureKind::ClosedPipe {
             return;
         }
-        ui.error(self.sentence());
+        ui.print_error(self.as_sentence());
         for hint in &self.hints {
-            ui.error_hint(hint);
+            ui.print_error_hint(hint);
         }
     }
 
     /// The exit code of the error (U-02).
     pub(crate) fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Failed | Kind::ClosedPipe => 1,
-            Kind::Usage => 2,
-            Kind::Interrupted => INTERRUPTED,
+            FailureKind::Failed | FailureKind::ClosedPipe => 1,
+            FailureKind::Usage => 2,
+            FailureKind::Interrupted => INTERRUPTED,
         }
     }
 }
@@ -161,12 +162,12 @@ impl CommandError {
 /// Any error is a failure, unless [`explain`] finds another kind.
 impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
-        explain(error.into())
+        explain_error(error.into())
     }
 }
 
 /// The kind of an error and its hints, from the causes in its chain.
-fn explain(error: anyhow::Error) -> CommandError {
+fn explain_error(error: anyhow::Error) -> CommandError {
     let is_closed_pipe = error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
@@ -175,7 +176,7 @@ fn explain(error: anyhow::Error) -> CommandError {
     if is_stopped {
         return CommandError::interrupted();
     }
-    let kind = if is_closed_pipe { Kind::ClosedPipe } else { Kind::Failed };
+    let kind = if is_closed_pipe { FailureKind::ClosedPipe } else { FailureKind::Failed };
     let mut hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
     hints.extend(error.chain().find_map(|cause| cause.downcast_ref().and_then(apply_hint)).map(str::to_owned));
     let engine_error: Option<&EngineError> = error.chain().find_map(|cause| cause.downcast_ref());
@@ -239,10 +240,10 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         // An id is enough to find these again.
         let is_by_id = matches!(error, SessionError::Unknown { .. });
         let rows = error.candidates().iter().map(|it| {
-            let title = title(it).map_or_else(String::new, |title| format!("  {title}"));
+            let title = candidate_title(it).map_or_else(String::new, |title| format!("  {title}"));
             match it.path.file_stem() {
-                Some(id) if is_by_id => format!("\n  {}  {}{title}", modified(it), id.to_string_lossy()),
-                Some(_) | None => format!("\n  {}{title}", describe(it)),
+                Some(id) if is_by_id => format!("\n  {}  {}{title}", modified_text(it), id.to_string_lossy()),
+                Some(_) | None => format!("\n  {}{title}", candidate_text(it)),
             }
         });
         rows.fold(head.to_owned(), |list, row| list + &row)
@@ -252,7 +253,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             vec!["use a path, or set CLAUDE_CONFIG_DIR to the folder that holds projects/".to_owned()]
         }
         SessionError::Unknown { name, .. } => {
-            meant(name).into_iter().chain([list("the newest sessions are:")]).collect()
+            mistyped_name_hint(name).into_iter().chain([list("the newest sessions are:")]).collect()
         }
         SessionError::Ambiguous { .. } => vec![list("use a longer prefix or a path:")],
         SessionError::NoneHere { .. } => {
@@ -270,7 +271,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
 }
 
 /// A hint for a `name` that is not a session but looks like a target or a word for the newest session.
-fn meant(name: &str) -> Option<String> {
+fn mistyped_name_hint(name: &str) -> Option<String> {
     if is_target(name) {
         return Some(format!("for a target, use --to {name}"));
     }
@@ -282,7 +283,7 @@ fn meant(name: &str) -> Option<String> {
 }
 
 /// The title of a session that may have been meant; `None` where it cannot be read, or not at once.
-fn title(candidate: &Candidate) -> Option<String> {
+fn candidate_title(candidate: &Candidate) -> Option<String> {
     /// The most bytes that are read for a title in a hint.
     const MOST: u64 = 32 << 20;
     let file = File::open(&candidate.path).ok().filter(|_| candidate.len <= MOST)?;
@@ -292,12 +293,12 @@ fn title(candidate: &Candidate) -> Option<String> {
 }
 
 /// The time of the last change, in UTC and whole seconds, and the path.
-pub(crate) fn describe(candidate: &Candidate) -> String {
-    format!("{}  {}", modified(candidate), candidate.path.display())
+pub(crate) fn candidate_text(candidate: &Candidate) -> String {
+    format!("{}  {}", modified_text(candidate), candidate.path.display())
 }
 
 /// The time of the last change, in UTC and whole seconds.
-fn modified(candidate: &Candidate) -> String {
+fn modified_text(candidate: &Candidate) -> String {
     let modified = Timestamp::try_from(candidate.modified).and_then(|time| time.round(Unit::Second));
     modified.map_or_else(|_| "-".to_owned(), |time| time.to_string())
 }
@@ -324,6 +325,6 @@ mod tests {
     fn a_closed_pipe_is_known_wherever_it_stands_in_the_chain() {
         let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
         let error = Err::<(), _>(pipe).context("write to standard output").unwrap_err();
-        assert_eq!(CommandError::from(error).kind(), Kind::ClosedPipe);
+        assert_eq!(CommandError::from(error).kind(), FailureKind::ClosedPipe);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::report::overview::Origin;
+use crate::report::overview::UsageOrigin;
 use ctxc_store::{Archive, Operation, OperationCost, OperationSelection};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -11,19 +11,19 @@ use ctxc_transcript::{Calibration, Chain, Flags, Index, Usage, read_line};
 
 /// The figures that a session inherits from the one that it was made from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inherited {
+pub(crate) struct InheritedFigures {
     factor: f64,
     overhead: Tokens,
 }
 
-impl Inherited {
+impl InheritedFigures {
     /// The figures of the newest operation that wrote the session at `path`; `None` if the archive has none.
     pub(crate) fn of(archive: &dyn Archive, path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
-        archive.find_operations(OperationSelection::At(&path)).ok()?.iter().rev().find_map(Self::noted)
+        archive.find_operations(OperationSelection::At(&path)).ok()?.iter().rev().find_map(Self::of_operation)
     }
 
-    fn noted(operation: &Operation) -> Option<Self> {
+    fn of_operation(operation: &Operation) -> Option<Self> {
         let OperationCost { factor, tokens_after, .. } = operation.cost.filter(|it| it.factor > 0.0)?;
         let (_, after) = operation.tokens?;
         let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
@@ -31,7 +31,7 @@ impl Inherited {
     }
 
     /// The calibration of a session, with the inherited figures if there are any.
-    pub(crate) fn calibration(inherited: Option<Self>, index: &Index, chain: &Chain) -> Calibration {
+    pub(crate) fn calibration_with(inherited: Option<Self>, index: &Index, chain: &Chain) -> Calibration {
         let learnt = Calibration::learn_from_usage(index, chain);
         inherited.map_or(learnt, |Self { factor, overhead }| learnt.with_base(factor, overhead))
     }
@@ -53,12 +53,17 @@ pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, ch
 }
 
 /// The origin of the context usage: the client, or ctxc if it lowered the figure, as long as no visible content follows it.
-pub(crate) fn origin(index: &Index, chain: &Chain, lowered_from: Option<Tokens>, calibration: &Calibration) -> Origin {
+pub(crate) fn usage_origin(
+    index: &Index,
+    chain: &Chain,
+    lowered_from: Option<Tokens>,
+    calibration: &Calibration,
+) -> UsageOrigin {
     let mut after = chain.lines.iter().rev().take_while(|line| !index.record(**line).flags.any(Flags::USAGE));
     let is_nothing_new = after.all(|line| index.record(*line).tokens == 0);
     match lowered_from {
-        Some(_) if is_nothing_new => Origin::Ctxc,
-        None if is_nothing_new && calibration.is_anchored => Origin::Client,
-        Some(_) | None => Origin::Estimate,
+        Some(_) if is_nothing_new => UsageOrigin::Ctxc,
+        None if is_nothing_new && calibration.is_anchored => UsageOrigin::Client,
+        Some(_) | None => UsageOrigin::Estimate,
     }
 }

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::error::{CommandError, Kind};
+use super::error::{CommandError, FailureKind};
 use super::input;
-use crate::report::list::Projects;
+use crate::report::list::ProjectScope;
 use crate::session::archives;
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
@@ -24,9 +24,9 @@ use ctxc_transcript::text::{Digest, StopRequested};
 
 /// The sessions to search.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sessions<'a> {
+pub(crate) struct SearchScope<'a> {
     pub(crate) places: &'a SessionFolders,
-    pub(crate) projects: Projects,
+    pub(crate) projects: ProjectScope,
     /// The folder of the current project, if only that is searched.
     pub(crate) project: Option<&'a str>,
     /// The URL of the archive.
@@ -42,12 +42,15 @@ type Known = HashMap<String, (i64, FindSource)>;
 ///
 /// # Errors
 /// When the index cannot be used. A session that cannot be read is left out; an archive that cannot be read causes a warning.
-pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Option<Box<dyn Archive>>), CommandError> {
+pub(crate) fn update_index(
+    sessions: SearchScope<'_>,
+    ui: &Ui,
+) -> Result<(FindIndex, Option<Box<dyn Archive>>), CommandError> {
     let url: ArchiveUrl = sessions.archive.parse().map_err(CommandError::usage)?;
     let mut index = match index_path(&url, sessions.data_dir) {
         Some(path) => match FindIndex::open(&std::path::absolute(path)?) {
             Err(error) if error.is_of_writing() => {
-                ui.detail(format_args!("the sessions are indexed in memory: cannot {error}"));
+                ui.print_detail(format_args!("the sessions are indexed in memory: cannot {error}"));
                 FindIndex::in_memory()?
             }
             index => index?,
@@ -55,18 +58,22 @@ pub(crate) fn take_up(sessions: Sessions<'_>, ui: &Ui) -> Result<(FindIndex, Opt
         None => FindIndex::in_memory()?,
     };
     let known = index.read_sources()?;
-    let mut seen = files(&mut index, &known, sessions, ui)?;
+    let mut seen = index_files(&mut index, &known, sessions, ui)?;
     let archive = archives::open_if_there(sessions.archive).and_then(|archive| {
         if let Some(archive) = &archive {
-            seen.extend(kept(&mut index, &known, &**archive, sessions, ui)?);
+            seen.extend(index_kept(&mut index, &known, &**archive, sessions, ui)?);
         }
         Ok(archive)
     });
     let archive = match archive {
         Ok(archive) => archive,
-        Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+        Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
         Err(error) => {
-            ui.warning(format_args!("{} was not searched: {}", hide_password(sessions.archive), error.sentence()));
+            ui.print_warning(format_args!(
+                "{} was not searched: {}",
+                hide_password(sessions.archive),
+                error.as_sentence()
+            ));
             None
         }
     };
@@ -87,15 +94,15 @@ pub(crate) fn index_path(url: &ArchiveUrl, data_dir: Option<&Path>) -> Option<Pa
 }
 
 /// Indexes new content of the files; returns their keys.
-fn files(
+fn index_files(
     index: &mut FindIndex,
     known: &Known,
-    sessions: Sessions<'_>,
+    sessions: SearchScope<'_>,
     ui: &Ui,
 ) -> Result<HashSet<String>, CommandError> {
     let (mut candidates, of_subagents) = match sessions.projects {
-        Projects::Current => (sessions_of_project(sessions.places)?, subagents_of_project(sessions.places)?),
-        Projects::All => (sessions_of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
+        ProjectScope::Current => (sessions_of_project(sessions.places)?, subagents_of_project(sessions.places)?),
+        ProjectScope::All => (sessions_of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
     };
     let of_outputs: Vec<Candidate> = candidates.iter().flat_map(|session| saved_outputs(&session.path)).collect();
     candidates.extend(of_subagents);
@@ -118,14 +125,14 @@ fn files(
     }
     let mut bar = (!changed.is_empty()).then(|| Progress::start(ui, "indexing", n_bytes));
     for path in changed {
-        StopRequested::check_flag(ui.stop())?;
+        StopRequested::check_flag(ui.stop_flag())?;
         let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
         let project = project_of(&path, sessions.places);
-        let unpacked = match unpacked(&path) {
+        let unpacked = match open_unpacked(&path) {
             Ok(unpacked) => unpacked,
-            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             Err(error) => {
-                ui.detail(format_args!("{key} was not searched: {}", error.sentence()));
+                ui.print_detail(format_args!("{key} was not searched: {}", error.as_sentence()));
                 continue;
             }
         };
@@ -138,14 +145,14 @@ fn files(
         let done = if let Some(of_session) = session_of_saved_output(&path) {
             let known = of_session.to_str().map(|key| index.find_source(key)).transpose()?.flatten();
             let title = known.map(|(_, session)| session.title).unwrap_or_default();
-            index_saved_output(index, file, &title, ui.stop(), &mut progress)
+            index_saved_output(index, file, &title, ui.stop_flag(), &mut progress)
         } else {
-            index_session_file(index, file, ui.stop(), &mut progress)
+            index_session_file(index, file, ui.stop_flag(), &mut progress)
         };
         match done {
             // A file that was deleted since or cannot be read does not stop the others.
             Err(FindError::Read(error)) if !StopRequested::is_cause_of(&error) => {
-                ui.detail(format_args!("{key} was not searched: {error}"));
+                ui.print_detail(format_args!("{key} was not searched: {error}"));
             }
             done => done?,
         }
@@ -154,7 +161,7 @@ fn files(
 }
 
 /// The content of a rollout that Codex has compressed; `None` for any other file.
-fn unpacked(path: &Path) -> Result<Option<File>, CommandError> {
+fn open_unpacked(path: &Path) -> Result<Option<File>, CommandError> {
     let is_packed = path.extension().is_some_and(|extension| extension == "zst") && path.is_file();
     let found = || FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
     is_packed.then(|| input::open(&found()).map(|input| input.file)).transpose()
@@ -183,11 +190,11 @@ fn project_of(path: &Path, places: &SessionFolders) -> String {
 }
 
 /// Indexes new content of the archive; returns the keys of its sessions.
-fn kept(
+fn index_kept(
     index: &mut FindIndex,
     known: &Known,
     archive: &dyn Archive,
-    sessions: Sessions<'_>,
+    sessions: SearchScope<'_>,
     ui: &Ui,
 ) -> Result<HashSet<String>, CommandError> {
     let mark = archive.objects_mark(ObjectKind::Session)?;
@@ -196,14 +203,14 @@ fn kept(
     }
     let mut seen = HashSet::new();
     for session in kept_sessions(archive)? {
-        StopRequested::check_flag(ui.stop())?;
+        StopRequested::check_flag(ui.stop_flag())?;
         let project = session.path.as_deref().map(folder_name).unwrap_or_default();
         if sessions.project.is_some_and(|wanted| wanted != project) {
             continue;
         }
         let key = kept_key(&session);
         if known.get(&key).is_none_or(|(_, source)| is_other(source.stamp.as_str(), &session)) {
-            index_kept_session(index, archive, &session, &project, ui.stop())?;
+            index_kept_session(index, archive, &session, &project, ui.stop_flag())?;
         }
         seen.insert(key);
     }
@@ -220,7 +227,7 @@ fn forget_others(
     index: &mut FindIndex,
     known: &Known,
     seen: &HashSet<String>,
-    sessions: Sessions<'_>,
+    sessions: SearchScope<'_>,
     has_archive: bool,
 ) -> Result<(), CommandError> {
     for (key, (number, source)) in known {

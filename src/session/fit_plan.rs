@@ -2,10 +2,10 @@
 //! is not enough, the oldest messages are compacted into a summary of the size that is left.
 
 use super::error::CommandError;
-use super::reading::Reading;
-use crate::session::fit_view::{ChunkView, MessageSizes, Range};
+use super::reading::SessionReading;
+use crate::session::fit_view::{MessageSizes, PlannedView, SizeRange};
 use crate::session::open::OpenSession;
-use crate::session::options::{Summaries, Summarizing};
+use crate::session::options::{CompactSettings, SummarySettings};
 use ctxc_core::apply::{ArchiveRef, PruneSelection, PrunedCall, Rewrite, prune_transcript};
 use ctxc_core::plan::{
     CompactStage, ExtraRemoval, FitChoice, PlannedCut, PruneStage, RemovableResult, RemovalReason, RequiredSaving,
@@ -20,7 +20,7 @@ pub(crate) const CLOSING: u64 = 64;
 
 /// The stages of a fit and their expected result.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct FitPlan {
     pub(crate) stages: Vec<Stage>,
     /// The size of the newest message that is compacted; `None` if none is.
     pub(crate) newest: Option<Tokens>,
@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 }
 
 /// The sizes in a session before anything is removed.
-pub(crate) struct Figures {
+pub(crate) struct FitFigures {
     protections: PruneStage,
     items: Vec<RemovableResult>,
     handles: Vec<String>,
@@ -42,10 +42,10 @@ pub(crate) struct Figures {
     messages: MessageSizes,
 }
 
-impl Figures {
+impl FitFigures {
     /// Finds the removable items and their sizes.
     pub(crate) fn of(
-        reading: &Reading,
+        reading: &SessionReading,
         archive_ref: &ArchiveRef,
         policy: ThinkingPolicy,
         protections: &PruneStage,
@@ -61,7 +61,7 @@ impl Figures {
         let Transcript { index, chain, .. } = transcript;
         let mut masked = Rewrite::default();
         let what = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
-        let pruned = reading.named(prune_transcript(transcript, &what, archive_ref, &mut masked))?;
+        let pruned = reading.name_errors(prune_transcript(transcript, &what, archive_ref, &mut masked))?;
         let mut places = vec![0; index.records.len()];
         for (place, line) in chain.lines.iter().enumerate() {
             if let Some(slot) = places.get_mut(line.idx()) {
@@ -84,7 +84,7 @@ impl Figures {
             handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
             n_entries: chain.lines.len(),
             now: Rewrite::default().remaining_totals(index, chain).context_tokens().0,
-            messages: MessageSizes::of(reading, policy, &masked, protections),
+            messages: MessageSizes::add_up(reading, policy, &masked, protections),
             thinking: ThinkingSuffixes::new(&thinking),
             protections: stage,
         })
@@ -92,44 +92,54 @@ impl Figures {
 
     /// The plan that brings the context to `target`; `None` if no plan does. `correction` is subtracted from the tokens that
     /// may be left.
-    pub(crate) fn plan(
+    pub(crate) fn plan_stages(
         &self,
         work: &mut OpenSession<'_>,
         target: Tokens,
         correction: u64,
-        how: &Summaries,
-    ) -> Result<Option<Plan>, CommandError> {
-        let Some(range) = range(&work.estimate(), target, correction) else { return Ok(None) };
+        how: &CompactSettings,
+    ) -> Result<Option<FitPlan>, CommandError> {
+        let Some(range) = target_range(&work.chosen_calibration(), target, correction) else { return Ok(None) };
         let least = self.now.saturating_sub(range.most);
         let need = RequiredSaving { least, most: self.now.saturating_sub(range.least) };
         if let Some(choice) = choose_removals(&self.items, self.n_entries, &self.thinking, need) {
             let left = self.now.saturating_sub(choice.saved);
-            return Ok(Some(Plan { stages: vec![self.prune_stage(&choice.chosen)], newest: None, left }));
+            return Ok(Some(FitPlan { stages: vec![self.prune_stage(&choice.chosen)], newest: None, left }));
         }
         let most = range.most.saturating_sub(CLOSING);
-        let range = Range { most, least: range.least.min(most) };
-        let view = self.messages.view(work, how, range)?;
-        Ok(view.map(|view| self.compacting(work, &view, range, how)))
+        let range = SizeRange { most, least: range.least.min(most) };
+        let view = self.messages.find_view(work, how, range)?;
+        Ok(view.map(|view| self.compacting_plan(work, &view, range, how)))
     }
 
     /// Plans for the lowest size, most effective first: compacting the oldest messages and removing all results after them,
     /// then removing all results alone.
-    pub(crate) fn floors(&self, work: &mut OpenSession<'_>, how: &Summaries) -> Result<Vec<Plan>, CommandError> {
+    pub(crate) fn floor_plans(
+        &self,
+        work: &mut OpenSession<'_>,
+        how: &CompactSettings,
+    ) -> Result<Vec<FitPlan>, CommandError> {
         let left = self.left_by_removing();
-        let masking = Plan { stages: vec![self.all_removed()], newest: None, left };
-        let view = self.messages.floor(work, how, left)?;
-        let view = view.map(|view| self.compacting(work, &view, Range { most: 0, least: 0 }, how));
+        let masking = FitPlan { stages: vec![self.all_removed()], newest: None, left };
+        let view = self.messages.smallest_view(work, how, left)?;
+        let view = view.map(|view| self.compacting_plan(work, &view, SizeRange { most: 0, least: 0 }, how));
         Ok(view.into_iter().chain([masking]).collect())
     }
 
     /// The `chars4` tokens that remain after all removable results are removed.
     pub(crate) fn left_by_removing(&self) -> u64 {
-        self.now.saturating_sub(self.removable())
+        self.now.saturating_sub(self.removable_savings())
     }
 
     /// Compacts the messages before `view`, and removes results after it until the remaining content is in `range`.
-    fn compacting(&self, work: &OpenSession<'_>, view: &ChunkView, range: Range, how: &Summaries) -> Plan {
-        let FitChoice { chosen, saved } = self.masks_behind(work, view, range);
+    fn compacting_plan(
+        &self,
+        work: &OpenSession<'_>,
+        view: &PlannedView,
+        range: SizeRange,
+        how: &CompactSettings,
+    ) -> FitPlan {
+        let FitChoice { chosen, saved } = self.choose_masks_after(work, view, range);
         let stages = [
             (!chosen.is_empty()).then(|| self.prune_stage(&chosen)),
             Some(Stage::Compact(CompactStage {
@@ -139,33 +149,33 @@ impl Figures {
                 ..how.stage.clone()
             })),
         ];
-        Plan {
+        FitPlan {
             stages: stages.into_iter().flatten().collect(),
             newest: Some(self.messages.newest_before(view.start)),
-            left: (view.tokens + self.messages.from(view.start)).saturating_sub(saved),
+            left: (view.tokens + self.messages.size_from(view.start)).saturating_sub(saved),
         }
     }
 
     /// The `chars4` tokens saved by removing superseded results completely, including thinking.
-    pub(crate) fn superseded(&self) -> u64 {
+    pub(crate) fn superseded_savings(&self) -> u64 {
         let is_superseded = |item: &RemovableResult| item.class == RemovalReason::Superseded;
         let kept = self.items.iter().zip(&self.kept).filter(|(item, _)| is_superseded(item));
-        self.saved(is_superseded) + kept.map(|(_, kept)| kept).sum::<u64>()
+        self.savings_of(is_superseded) + kept.map(|(_, kept)| kept).sum::<u64>()
     }
 
     /// The `chars4` tokens saved by removing every removable item.
-    pub(crate) fn removable(&self) -> u64 {
-        self.saved(|_| true)
+    pub(crate) fn removable_savings(&self) -> u64 {
+        self.savings_of(|_| true)
     }
 
-    fn saved(&self, goes: impl Fn(&RemovableResult) -> bool) -> u64 {
+    fn savings_of(&self, goes: impl Fn(&RemovableResult) -> bool) -> u64 {
         let going = || self.items.iter().filter(|item| goes(item));
         let first = going().map(|item| item.place).min();
         going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.tokens_after(first))
     }
 
     /// The handle of the largest removable result, and the saving if none of its lines is kept.
-    pub(crate) fn largest(&self) -> Option<(&str, u64)> {
+    pub(crate) fn largest_item(&self) -> Option<(&str, u64)> {
         let whole = self.items.iter().zip(&self.kept).map(|(item, kept)| (item.saved + kept, item.place));
         let ((saved, place), handle) = whole.zip(&self.handles).max_by_key(|((saved, _), _)| *saved)?;
         Some((handle, saved + self.thinking.tokens_after(place)))
@@ -187,11 +197,11 @@ impl Figures {
     }
 
     /// The results to remove after `view` so that the context is in `range`, or as near to it as possible.
-    fn masks_behind(&self, work: &OpenSession<'_>, view: &ChunkView, range: Range) -> FitChoice {
-        let start = self.messages.place(view.start);
+    fn choose_masks_after(&self, work: &OpenSession<'_>, view: &PlannedView, range: SizeRange) -> FitChoice {
+        let start = self.messages.chain_position(view.start);
         let (behind, items): (Vec<usize>, Vec<RemovableResult>) =
             (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();
-        let whole = view.tokens + self.messages.from(view.start);
+        let whole = view.tokens + self.messages.size_from(view.start);
         let need = RequiredSaving { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
         // A view leaves no thinking after it.
         let choice = choose_removals(&items, work.reading.chain.lines.len(), &ThinkingSuffixes::default(), need);
@@ -202,20 +212,20 @@ impl Figures {
 }
 
 /// The summaries of a fit: offline, by the built-in engine.
-pub(crate) fn summaries(clip_first: u32, clip_last: u32) -> Summaries {
+pub(crate) fn offline_summaries(clip_first: u32, clip_last: u32) -> CompactSettings {
     let (name, chunk_size) = ("compact".to_owned(), usize::MAX);
     let stage = CompactStage { name, chunk_size, clip_first, clip_last, ..CompactStage::default() };
-    Summaries { summarizing: Summarizing::offline(), stage }
+    CompactSettings { summarizing: SummarySettings::of_builtin_engine(), stage }
 }
 
 /// The range of `chars4` tokens for a context between 97 % and 100 % of `target`, less `correction`. `None` if unattributed
 /// content alone exceeds the target.
-fn range(estimate: &Calibration, target: Tokens, correction: u64) -> Option<Range> {
+fn target_range(estimate: &Calibration, target: Tokens, correction: u64) -> Option<SizeRange> {
     let below = |context: u64| {
         let content = Tokens(context.checked_sub(estimate.overhead.0)?);
         Some(estimate.scale_to_chars4(content).0)
     };
     let most = below(target.0)?.saturating_sub(correction);
     let least = below(target.0 - target.0 * 3 / 100).unwrap_or(0).saturating_sub(correction);
-    Some(Range { most, least })
+    Some(SizeRange { most, least })
 }

@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 use std::ops::Range as Places;
 
-use super::batches::read;
-use super::compact::{scope, view_of};
+use super::batches::read_chunks;
+use super::compact::{expected_view, find_scope};
 use super::contains_all::contains_all;
 use super::error::CommandError;
 use super::open::OpenSession;
-use super::options::Summaries;
-use super::reading::Reading;
+use super::options::CompactSettings;
+use super::reading::SessionReading;
 use ctxc_core::apply::{ChunkContent, CompactionScope, Rewrite};
 use ctxc_core::plan::{Chunking, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
@@ -37,7 +37,7 @@ const WHOLE_PROMPT: Tokens = Tokens(1000);
 
 /// The target range of the remaining content, in `chars4` tokens.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Range {
+pub(crate) struct SizeRange {
     /// The upper limit.
     pub(crate) most: u64,
     /// The lower limit, where the items are small enough to reach it.
@@ -48,17 +48,22 @@ pub(crate) struct Range {
 pub(crate) struct MessageSizes {
     messages: Messages,
     /// The sizes of the messages as they are, and after removal of their results.
-    sizes: Sums,
-    least_sizes: Sums,
+    sizes: PrefixSums,
+    least_sizes: PrefixSums,
     /// The sizes of the prompts among them.
-    prompts: Sums,
+    prompts: PrefixSums,
     /// The first message that is never compacted.
     last_start: usize,
 }
 
 impl MessageSizes {
     /// Adds up the sizes of the messages of `reading`; `masked` removes every removable item.
-    pub(crate) fn of(reading: &Reading, policy: ThinkingPolicy, masked: &Rewrite, protections: &PruneStage) -> Self {
+    pub(crate) fn add_up(
+        reading: &SessionReading,
+        policy: ThinkingPolicy,
+        masked: &Rewrite,
+        protections: &PruneStage,
+    ) -> Self {
         let (index, chain) = (&reading.index, &reading.chain);
         let messages = Messages::of(index, chain, &LineSet::default());
         let none = vec![0; messages.len() as usize];
@@ -92,12 +97,12 @@ impl MessageSizes {
     }
 
     /// The size of the messages from `start` on.
-    pub(crate) fn from(&self, start: usize) -> u64 {
-        self.sizes.from(start)
+    pub(crate) fn size_from(&self, start: usize) -> u64 {
+        self.sizes.sum_from(start)
     }
 
     /// The position in the active chain at which the message `at` begins; `usize::MAX` if there is no such message.
-    pub(crate) fn place(&self, at: usize) -> usize {
+    pub(crate) fn chain_position(&self, at: usize) -> usize {
         self.messages.firsts.get(at).map_or(usize::MAX, |&place| place as usize)
     }
 
@@ -106,12 +111,12 @@ impl MessageSizes {
         let group = start.checked_sub(1).and_then(|at| self.messages.groups.get(at));
         let groups = self.messages.groups.get(..start).unwrap_or_default();
         let n_newest = groups.iter().rev().take_while(|of| Some(*of) == group).count();
-        Tokens(self.sizes.between(start - n_newest..start))
+        Tokens(self.sizes.sum_between(start - n_newest..start))
     }
 }
 
 /// A view of the messages before `start`.
-pub(crate) struct ChunkView {
+pub(crate) struct PlannedView {
     pub(crate) start: usize,
     /// The token limit of its summary.
     pub(crate) limit: u64,
@@ -121,7 +126,7 @@ pub(crate) struct ChunkView {
 }
 
 /// The messages before `start`, as they are read for a view.
-struct Older {
+struct OlderMessages {
     start: usize,
     scope: CompactionScope,
     read: Vec<ChunkContent>,
@@ -132,35 +137,35 @@ struct Older {
 impl MessageSizes {
     /// The view that brings the context into `range`, covering as few messages as leave room for a good summary of them. `None`
     /// if no summary fits.
-    pub(crate) fn view(
+    pub(crate) fn find_view(
         &self,
         work: &mut OpenSession<'_>,
-        how: &Summaries,
-        range: Range,
-    ) -> Result<Option<ChunkView>, CommandError> {
-        let room = |start: usize| range.most.checked_sub(self.least_sizes.from(start));
+        how: &CompactSettings,
+        range: SizeRange,
+    ) -> Result<Option<PlannedView>, CommandError> {
+        let room = |start: usize| range.most.checked_sub(self.least_sizes.sum_from(start));
         let is_enough = |start: usize| room(start).is_some_and(|room| room >= self.good_view(work, start));
-        let borders = self.borders();
+        let borders = self.find_borders();
         let Some(mut at) = borders.iter().position(|&start| is_enough(start)).or(borders.len().checked_sub(1)) else {
             return Ok(None);
         };
-        let mut older: Option<Older> = None;
+        let mut older: Option<OlderMessages> = None;
         let mut frame = FRAME;
-        let mut found: Option<ChunkView> = None;
+        let mut found: Option<PlannedView> = None;
         for _ in 0..MOST_VIEWS {
             let Some(&start) = borders.get(at) else { break };
             let Some(room) = room(start) else { return Ok(found) };
             let most = room.min(self.good_view(work, start));
             let is_new = older.as_ref().is_none_or(|older| older.start != start);
             if is_new {
-                older = self.older(work, how, start, Some(most))?;
+                older = self.read_older(work, how, start, Some(most))?;
             }
             let Some(older) = &older else { return Ok(found) };
-            let prompts = self.prompts.between(0..start);
+            let prompts = self.prompts.sum_between(0..start);
             let limit = (most.saturating_sub(frame + prompts) / SUMMARY_PART)
                 .min(work.calibration.window.0 / MOST_SUMMARY)
                 .max(LEAST_SUMMARY);
-            let (tokens, is_whole) = older.view(work, how, limit, Some(most))?;
+            let (tokens, is_whole) = older.measure_view(work, how, limit, Some(most))?;
             if tokens > room {
                 if limit == LEAST_SUMMARY {
                     // Compacting more messages makes room.
@@ -179,9 +184,9 @@ impl MessageSizes {
                 at = self.next_border(&borders, at, room / 3);
             } else {
                 let unused = room - tokens;
-                let could_stay = self.sizes.from(start).saturating_sub(self.least_sizes.from(start));
-                found = Some(ChunkView { start, limit, most: Some(most), tokens });
-                let back = self.back(&borders, at, unused.saturating_sub(could_stay));
+                let could_stay = self.sizes.sum_from(start).saturating_sub(self.least_sizes.sum_from(start));
+                found = Some(PlannedView { start, limit, most: Some(most), tokens });
+                let back = self.previous_border(&borders, at, unused.saturating_sub(could_stay));
                 if back == at || unused < could_stay + (range.most - range.least) {
                     break;
                 }
@@ -194,24 +199,24 @@ impl MessageSizes {
     /// The smallest view of as many messages as possible that can be worked from, for the lowest reachable size: all prompts,
     /// and lines that are likely to be needed. `None` if removing results alone, which leaves `masked` tokens, is at least as
     /// good.
-    pub(crate) fn floor(
+    pub(crate) fn smallest_view(
         &self,
         work: &mut OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         masked: u64,
-    ) -> Result<Option<ChunkView>, CommandError> {
-        let Some(&start) = self.borders().last() else { return Ok(None) };
-        let lines = (self.sizes.between(0..start) / LINES_PART).min(work.calibration.window.0 / MOST_SUMMARY);
-        let Some(older) = self.older(work, how, start, Some(lines))? else { return Ok(None) };
-        let room = masked.saturating_sub(self.least_sizes.from(start));
+    ) -> Result<Option<PlannedView>, CommandError> {
+        let Some(&start) = self.find_borders().last() else { return Ok(None) };
+        let lines = (self.sizes.sum_between(0..start) / LINES_PART).min(work.calibration.window.0 / MOST_SUMMARY);
+        let Some(older) = self.read_older(work, how, start, Some(lines))? else { return Ok(None) };
+        let room = masked.saturating_sub(self.least_sizes.sum_from(start));
         let mut limit = older.whole_limit();
-        let mut found: Option<ChunkView> = None;
+        let mut found: Option<PlannedView> = None;
         for _ in 0..MOST_VIEWS {
             // The ledger has a fifth of a summary.
             let most = Some(limit + limit / 5 + lines);
-            let (tokens, is_whole) = older.view(work, how, limit, most)?;
+            let (tokens, is_whole) = older.measure_view(work, how, limit, most)?;
             if is_whole && tokens < found.as_ref().map_or(room, |view| view.tokens) {
-                found = Some(ChunkView { start, limit, most, tokens });
+                found = Some(PlannedView { start, limit, most, tokens });
                 limit = (limit * 2 / 3).max(LEAST_SUMMARY);
             } else if found.is_some() || tokens >= room {
                 break;
@@ -223,30 +228,34 @@ impl MessageSizes {
     }
 
     /// Reads the messages before `start` for a view of `most`.
-    fn older(
+    fn read_older(
         &self,
         work: &mut OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         start: usize,
         most: Option<u64>,
-    ) -> Result<Option<Older>, CommandError> {
+    ) -> Result<Option<OlderMessages>, CommandError> {
         let keep_recent = self.len() - start;
-        let Some(scope) =
-            scope(work, keep_recent, Chunking { size: NonZeroUsize::MAX, bounded_before: None }, &Rewrite::default())?
+        let Some(scope) = find_scope(
+            work,
+            keep_recent,
+            Chunking { size: NonZeroUsize::MAX, bounded_before: None },
+            &Rewrite::default(),
+        )?
         else {
             return Ok(None);
         };
         let mut how = how.clone();
         how.stage.max_view_tokens = most;
-        let read = read(work, &how, &scope.chunks)?;
+        let read = read_chunks(work, &how, &scope.chunks)?;
         let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4_tokens(&said.text) <= WHOLE_PROMPT);
-        let typed = whole.map(|said| folded(&said.text)).collect();
-        Ok(Some(Older { start, scope, read, typed }))
+        let typed = whole.map(|said| fold_whitespace(&said.text)).collect();
+        Ok(Some(OlderMessages { start, scope, read, typed }))
     }
 
     /// The positions at which messages may be separated, in order.
-    fn borders(&self) -> Vec<usize> {
+    fn find_borders(&self) -> Vec<usize> {
         let groups = &self.messages.groups;
         let is_border = |at: &usize| groups.get(*at) != groups.get(at - 1);
         (2..=self.last_start.min(groups.len())).filter(is_border).collect()
@@ -254,50 +263,50 @@ impl MessageSizes {
 
     /// The expected size of a good view of the messages before `start`: all prompts, and a summary that omits little.
     fn good_view(&self, work: &OpenSession<'_>, start: usize) -> u64 {
-        let prompts = self.prompts.between(0..start);
+        let prompts = self.prompts.sum_between(0..start);
         let most = work.calibration.window.0 / WINDOW_PART;
-        FRAME + prompts * 5 / 4 + (self.sizes.between(0..start).saturating_sub(prompts) / VIEW_PART).min(most)
+        FRAME + prompts * 5 / 4 + (self.sizes.sum_between(0..start).saturating_sub(prompts) / VIEW_PART).min(most)
     }
 
     /// The first border after `at` that compacts at least `tokens` more.
     fn next_border(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
         let from = borders.get(at).copied().unwrap_or_default();
-        let behind = borders.iter().skip(at + 1).position(|&to| self.least_sizes.between(from..to) >= tokens);
+        let behind = borders.iter().skip(at + 1).position(|&to| self.least_sizes.sum_between(from..to) >= tokens);
         behind.map_or(borders.len() - 1, |behind| at + 1 + behind)
     }
 
     /// The first border at or before `at` that leaves at most `tokens` more uncompacted.
-    fn back(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
+    fn previous_border(&self, borders: &[usize], at: usize, tokens: u64) -> usize {
         let to = borders.get(at).copied().unwrap_or_default();
-        borders.iter().take(at + 1).position(|&from| self.least_sizes.between(from..to) <= tokens).unwrap_or(at)
+        borders.iter().take(at + 1).position(|&from| self.least_sizes.sum_between(from..to) <= tokens).unwrap_or(at)
     }
 }
 
-impl Older {
+impl OlderMessages {
     /// A limit that should leave room for all prompts.
     fn whole_limit(&self) -> u64 {
         self.typed.iter().map(|typed| chars4_tokens(typed).0).sum::<u64>() * 6 / 5 + LEAST_SUMMARY
     }
 
     /// The size of the view with a summary of `limit` and lines up to `most`, and whether it contains all prompts.
-    fn view(
+    fn measure_view(
         &self,
         work: &mut OpenSession<'_>,
-        how: &Summaries,
+        how: &CompactSettings,
         limit: u64,
         most: Option<u64>,
     ) -> Result<(u64, bool), CommandError> {
         let mut how = how.clone();
         how.stage.max_view_tokens = most;
         how.summarizing.limit = Tokens(limit);
-        let view = view_of(work, &how, &self.scope, &self.read)?;
-        let text = folded(&view);
+        let view = expected_view(work, &how, &self.scope, &self.read)?;
+        let text = fold_whitespace(&view);
         Ok((chars4_tokens(&view).0, contains_all(&text, &self.typed)))
     }
 }
 
 /// The first message that is never compacted: the last answer, the first protected message, or the newest, whichever is first.
-fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) -> usize {
+fn last_start(reading: &SessionReading, messages: &Messages, protections: &PruneStage) -> usize {
     let (index, chain) = (&reading.index, &reading.chain);
     let message_of = |place: usize| {
         let line = chain.lines.get(place)?;
@@ -322,9 +331,9 @@ fn last_start(reading: &Reading, messages: &Messages, protections: &PruneStage) 
 }
 
 /// Prefix sums, so that any range is summed in constant time.
-struct Sums(Vec<u64>);
+struct PrefixSums(Vec<u64>);
 
-impl From<Vec<u64>> for Sums {
+impl From<Vec<u64>> for PrefixSums {
     fn from(mut list: Vec<u64>) -> Self {
         let mut sum = 0;
         for one in &mut list {
@@ -335,17 +344,17 @@ impl From<Vec<u64>> for Sums {
     }
 }
 
-impl Sums {
-    fn between(&self, places: Places<usize>) -> u64 {
+impl PrefixSums {
+    fn sum_between(&self, places: Places<usize>) -> u64 {
         let first = |n: usize| n.min(self.0.len()).checked_sub(1).and_then(|last| self.0.get(last)).copied();
         first(places.end).unwrap_or(0).saturating_sub(first(places.start).unwrap_or(0))
     }
 
-    fn from(&self, start: usize) -> u64 {
-        self.between(start..usize::MAX)
+    fn sum_from(&self, start: usize) -> u64 {
+        self.sum_between(start..usize::MAX)
     }
 }
 
-fn folded(text: &str) -> String {
+fn fold_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

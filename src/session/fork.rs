@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use super::error::CommandError;
-use super::input::{Input, open_file};
+use super::input::{SessionInput, open_file};
 use crate::report::session::short_id;
 use ctxc_core::apply::unnamed_file;
 use ctxc_transcript::session::{rollout_home, rollouts_of, session_id};
@@ -20,7 +20,7 @@ use ctxc_transcript::{HistoryBase, header_without_base, line_ordinal};
 const HEADER: u64 = 64 << 20;
 
 /// A part of a fork that comes before its own lines.
-struct Part {
+struct ParentPart {
     file: File,
     /// The length of its first line.
     header: u64,
@@ -33,7 +33,7 @@ struct Part {
 ///
 /// # Errors
 /// When a parent is missing, is shorter than the fork says, or cannot be read. Codex does not open such a fork either.
-pub(super) fn with_parents(mut input: Input) -> Result<Input, CommandError> {
+pub(super) fn with_parents(mut input: SessionInput) -> Result<SessionInput, CommandError> {
     let Some(path) = input.path.as_deref().or(input.packed.as_deref()) else { return Ok(input) };
     let name = input.name();
     let header = first_line(&mut input.file).with_context(|| format!("read {name}"))?;
@@ -44,43 +44,49 @@ pub(super) fn with_parents(mut input: Input) -> Result<Input, CommandError> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (mut parts, mut seen) = (Vec::new(), vec![path.clone()]);
     while let Some(of) = base {
-        let (path, mut file) = parent(&of, &path, &seen)
+        let (path, mut file) = find_parent(&of, &path, &seen)
             .with_context(|| format!("find the parent of {name}"))?
-            .map_err(|problem| refusal(&name, &of, problem))?;
+            .map_err(|problem| parent_error(&name, &of, problem))?;
         let header = first_line(&mut file).with_context(|| format!("read {}", path.display()))?;
         base = HistoryBase::of(&header);
-        parts.push(Part { file, header: header.len() as u64, end: of.end_byte });
+        parts.push(ParentPart { file, header: header.len() as u64, end: of.end_byte });
         seen.push(path);
     }
     input.file.seek(SeekFrom::Start(header.len() as u64)).with_context(|| format!("read {name}"))?;
-    let file = put_together(&header, parts, &input.file).with_context(|| format!("read {name} with its parents"))?;
-    Ok(Input { file, path: None, packed: input.path.or(input.packed) })
+    let file = join_parts(&header, parts, &input.file).with_context(|| format!("read {name} with its parents"))?;
+    Ok(SessionInput { file, path: None, packed: input.path.or(input.packed) })
 }
 
 /// The reason why a fork is not read.
-enum Problem {
+enum ForkProblem {
     Missing,
     Changed(PathBuf),
 }
 
-fn refusal(name: &str, base: &HistoryBase, problem: Problem) -> CommandError {
+fn parent_error(name: &str, base: &HistoryBase, problem: ForkProblem) -> CommandError {
     let parent = short_id(&base.thread);
     match problem {
-        Problem::Missing => CommandError::from(anyhow!("{name} is a fork, and its parent session {parent} is missing"))
-            .hint(format!(
-                "Codex does not open it either; put the rollout of {parent} back, or `ctxc restore {parent} --all`"
-            )),
-        Problem::Changed(path) => CommandError::from(anyhow!(
+        ForkProblem::Missing => CommandError::from(anyhow!(
+            "{name} is a fork, and its parent session {parent} is missing"
+        ))
+        .with_hint(format!(
+            "Codex does not open it either; put the rollout of {parent} back, or `ctxc restore {parent} --all`"
+        )),
+        ForkProblem::Changed(path) => CommandError::from(anyhow!(
             "{name} is a fork of the first {} bytes of {}, which is shorter or has other lines now",
             base.end_byte,
             path.display()
         ))
-        .hint("Codex does not open it either; forks name bytes of the file of their parent"),
+        .with_hint("Codex does not open it either; forks name bytes of the file of their parent"),
     }
 }
 
 /// The rollout that `base` names, for a fork at `path`: among those of the same home, or beside it, and none of `seen`.
-fn parent(base: &HistoryBase, path: &Path, seen: &[PathBuf]) -> anyhow::Result<Result<(PathBuf, File), Problem>> {
+fn find_parent(
+    base: &HistoryBase,
+    path: &Path,
+    seen: &[PathBuf],
+) -> anyhow::Result<Result<(PathBuf, File), ForkProblem>> {
     let all = if let Some(home) = rollout_home(path) {
         rollouts_of(home, &base.thread)?
     } else {
@@ -88,13 +94,13 @@ fn parent(base: &HistoryBase, path: &Path, seen: &[PathBuf]) -> anyhow::Result<R
         let is_its = |path: &PathBuf| session_id(path) == Some(&base.thread);
         beside.filter_map(|entry| Some(entry.ok()?.path())).filter(is_its).collect()
     };
-    let mut problem = Problem::Missing;
+    let mut problem = ForkProblem::Missing;
     for path in all.into_iter().filter(|path| !seen.contains(path)) {
         let (mut file, _) = open_file(Some(&path))?;
         if ends_as(base, &mut file)? {
             return Ok(Ok((path, file)));
         }
-        problem = Problem::Changed(path);
+        problem = ForkProblem::Changed(path);
     }
     Ok(Err(problem))
 }
@@ -133,10 +139,10 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
 }
 
 /// One rollout of `header`, the lines of `parts`, the nearest of which comes first, and the rest of `own`.
-fn put_together(header: &[u8], parts: Vec<Part>, mut own: &File) -> io::Result<File> {
+fn join_parts(header: &[u8], parts: Vec<ParentPart>, mut own: &File) -> io::Result<File> {
     let mut whole = unnamed_file().map_err(io::Error::other)?;
     whole.write_all(&header_without_base(header))?;
-    for Part { mut file, header, end } in parts.into_iter().rev() {
+    for ParentPart { mut file, header, end } in parts.into_iter().rev() {
         file.seek(SeekFrom::Start(header))?;
         io::copy(&mut file.take(end.saturating_sub(header)), &mut whole)?;
     }

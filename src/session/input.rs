@@ -18,7 +18,7 @@ use ctxc_transcript::session::FoundSession;
 
 /// An open session, positioned at its start.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub(crate) struct SessionInput {
     /// A regular file: the session's own, or a temporary copy of what a pipe delivered or was unpacked.
     pub(crate) file: File,
     /// The path of the session; `None` for standard input, and for a compressed file, which is not written back to.
@@ -27,10 +27,10 @@ pub(crate) struct Input {
     pub(crate) packed: Option<PathBuf>,
 }
 
-impl Input {
+impl SessionInput {
     /// The name in messages: the path, or `standard input`.
     pub(crate) fn name(&self) -> String {
-        name_of(self.path.as_deref().or(self.packed.as_deref()))
+        input_name(self.path.as_deref().or(self.packed.as_deref()))
     }
 }
 
@@ -38,39 +38,39 @@ impl Input {
 ///
 /// # Errors
 /// When it cannot be read, or is the session of another agent.
-pub(crate) fn open(found: &FoundSession) -> Result<Input, CommandError> {
+pub(crate) fn open(found: &FoundSession) -> Result<SessionInput, CommandError> {
     let path = match found {
         FoundSession::StandardInput => None,
         FoundSession::File { path, .. } => Some(path.clone()),
     };
     if let Some(path) = path.as_deref().filter(|path| is_device(path)) {
         return Err(CommandError::from(anyhow!("{} is a device, not a session", path.display()))
-            .hint("name a file, or pipe the session to `-`"));
+            .with_hint("name a file, or pipe the session to `-`"));
     }
     let (mut file, storage) =
-        open_file(path.as_deref()).with_context(|| format!("read {}", name_of(path.as_deref())))?;
-    let owner = owner(&mut file).with_context(|| format!("read {}", name_of(path.as_deref())))?;
+        open_file(path.as_deref()).with_context(|| format!("read {}", input_name(path.as_deref())))?;
+    let owner = foreign_owner(&mut file).with_context(|| format!("read {}", input_name(path.as_deref())))?;
     match owner {
         Some(foreign) => Err(CommandError::from(anyhow!(
             "{} is a {foreign} session, which ctxc does not read",
-            name_of(path.as_deref())
+            input_name(path.as_deref())
         ))
-        .hint(match foreign {
+        .with_hint(match foreign {
             ForeignAgent::OldPi => "resume it once in pi, which rewrites it to version 3",
             ForeignAgent::OldCodex => "Codex itself no longer opens it; sessions of Codex 0.32 and newer are read",
             _ => "sessions of Claude Code, of Codex and of pi are read",
         })),
         None => Ok(match storage {
-            Storage::Own => Input { file, path, packed: None },
-            Storage::Piped => Input { file, path: None, packed: None },
-            Storage::Unpacked => Input { file, path: None, packed: path },
+            InputStorage::Own => SessionInput { file, path, packed: None },
+            InputStorage::Piped => SessionInput { file, path: None, packed: None },
+            InputStorage::Unpacked => SessionInput { file, path: None, packed: path },
         }),
     }
 }
 
 /// The relation of the file that is read to the path of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Storage {
+pub(super) enum InputStorage {
     /// It is the file at the path.
     Own,
     /// It holds the bytes of a pipe, which have no path.
@@ -79,20 +79,20 @@ pub(super) enum Storage {
     Unpacked,
 }
 
-fn name_of(path: Option<&Path>) -> String {
+fn input_name(path: Option<&Path>) -> String {
     path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
 /// Opens the file at `path`, or standard input, and spools what can be read only once or is compressed.
-pub(super) fn open_file(path: Option<&Path>) -> io::Result<(File, Storage)> {
-    let Some(path) = path else { return Ok((while_waiting(|| spool(io::stdin().lock()))?, Storage::Piped)) };
+pub(super) fn open_file(path: Option<&Path>) -> io::Result<(File, InputStorage)> {
+    let Some(path) = path else { return Ok((while_waiting(|| spool_input(io::stdin().lock()))?, InputStorage::Piped)) };
     if !std::fs::metadata(path)?.is_file() {
         // A named pipe or `<(command)` has a path and can be read only once. Nobody may ever write to it.
-        return Ok((while_waiting(|| spool(File::open(path)?))?, Storage::Piped));
+        return Ok((while_waiting(|| spool_input(File::open(path)?))?, InputStorage::Piped));
     }
     match Packing::of(path)? {
-        None => Ok((File::open(path)?, Storage::Own)),
-        Some(_) => Ok((spool(File::open(path)?)?, Storage::Unpacked)),
+        None => Ok((File::open(path)?, InputStorage::Own)),
+        Some(_) => Ok((spool_input(File::open(path)?)?, InputStorage::Unpacked)),
     }
 }
 
@@ -129,8 +129,8 @@ const LIMITS: PipeLimits = PipeLimits { first_entry: 16 << 20, line: 1 << 30, to
 const UNPACKED_LIMIT: u64 = 4 << 30;
 
 /// All of `input`, unpacked if it is compressed, in a file that has no name and is removed when it is closed.
-fn spool(input: impl Read) -> io::Result<File> {
-    let (packing, head, input) = Packing::read(input)?;
+fn spool_input(input: impl Read) -> io::Result<File> {
+    let (packing, head, input) = Packing::detect_packing(input)?;
     let plain = head.as_slice().chain(input);
     match packing {
         None => copy_to_temporary(plain, LIMITS),
@@ -144,7 +144,7 @@ fn spool(input: impl Read) -> io::Result<File> {
 /// All of `input` in a file that has no name and is removed when it is closed.
 fn copy_to_temporary(mut input: impl Read, limits: PipeLimits) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
-    let mut watch = PipeWatch::new(limits);
+    let mut watch = PipeChecker::new(limits);
     let mut buffer = vec![0; 256 << 10];
     loop {
         let n_bytes = match input.read(&mut buffer) {
@@ -154,7 +154,7 @@ fn copy_to_temporary(mut input: impl Read, limits: PipeLimits) -> io::Result<Fil
             Err(error) => return Err(error),
         };
         let bytes = buffer.get(..n_bytes).unwrap_or_default();
-        watch.look_at(bytes).map_err(io::Error::other)?;
+        watch.check_bytes(bytes).map_err(io::Error::other)?;
         file.write_all(bytes)?;
     }
     file.rewind()?;
@@ -162,7 +162,7 @@ fn copy_to_temporary(mut input: impl Read, limits: PipeLimits) -> io::Result<Fil
 }
 
 /// The state of the checks of piped input.
-struct PipeWatch {
+struct PipeChecker {
     limits: PipeLimits,
     total: u64,
     /// The length of the last line so far.
@@ -171,7 +171,7 @@ struct PipeWatch {
     has_entry: bool,
 }
 
-impl PipeWatch {
+impl PipeChecker {
     const fn new(limits: PipeLimits) -> Self {
         Self { limits, total: 0, line: 0, has_entry: false }
     }
@@ -180,7 +180,7 @@ impl PipeWatch {
     ///
     /// # Errors
     /// When the input is not a session, or exceeds a limit.
-    fn look_at(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+    fn check_bytes(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
         if !self.has_entry {
             let mut pieces = bytes.split(|byte| *byte == b'\n');
             let starts_line = self.line == 0 && pieces.next().is_some_and(|piece| piece.starts_with(b"{"));
@@ -209,7 +209,7 @@ impl PipeWatch {
 }
 
 /// The other agent whose session `file` is, if any. Leaves the file at its start.
-fn owner(file: &mut File) -> io::Result<Option<ForeignAgent>> {
+fn foreign_owner(file: &mut File) -> io::Result<Option<ForeignAgent>> {
     // Full capacity at once: growing the buffer costs more than reading.
     let mut head = Vec::with_capacity(foreign::HEAD);
     file.take(foreign::HEAD as u64).read_to_end(&mut head)?;
@@ -226,8 +226,8 @@ mod tests {
     fn l_14_a_pipe_without_an_end_is_no_session() {
         const SMALL: PipeLimits = PipeLimits { first_entry: 100, line: 50, total: 1000 };
         let pieces = |piece: &'static [u8], n: usize| {
-            let mut watch = PipeWatch::new(SMALL);
-            (0..n).try_for_each(|_| watch.look_at(piece))
+            let mut watch = PipeChecker::new(SMALL);
+            (0..n).try_for_each(|_| watch.check_bytes(piece))
         };
         for (piece, n, is_session) in [
             (&b"{\"a\":1}\n"[..], 20, true),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::error::CommandError;
 #[cfg(feature = "mcp")]
 use super::reading::new_operation;
-use super::reading::{Drafted, Reading};
+use super::reading::{DraftSource, SessionReading};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{DraftTranscript, RenderInput, Savings, SourceState};
 use ctxc_core::version;
@@ -16,18 +16,18 @@ use ctxc_store::Archive;
 #[cfg(feature = "mcp")]
 use ctxc_transcript::LineNo;
 
-impl Reading {
+impl SessionReading {
     /// Looks the session up in `archive`.
-    pub(crate) fn recognise(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
+    pub(crate) fn recognise_in(&mut self, archive: &dyn Archive) -> Result<(), CommandError> {
         (_, self.past.known) = version::recognize_session(archive, &self.file, &self.index)?;
-        let made = self.made(Some(archive));
+        let made = self.render_input(Some(archive));
         let (history, lines) = (made.read_history()?, made.line_addresses());
         (self.past.history, self.past.lines) = (history, lines);
         Ok(())
     }
 
     /// The parts that the session is composed of.
-    pub(crate) fn made<'a>(&'a self, archive: Option<&'a dyn Archive>) -> RenderInput<'a> {
+    pub(crate) fn render_input<'a>(&'a self, archive: Option<&'a dyn Archive>) -> RenderInput<'a> {
         let (file, index) = match &self.drafted {
             Some(drafted) => (&drafted.file, &drafted.index),
             None => (&self.file, &self.index),
@@ -68,7 +68,7 @@ impl Reading {
 
     /// The planned operation with all its `edits`. What a compaction in a client left out is still in its file:
     /// nothing is done to it, so that it comes back with that compaction as it was.
-    pub(crate) fn edits(&self, mut edits: Vec<Edit>) -> OperationEdits {
+    pub(crate) fn operation_with(&self, mut edits: Vec<Edit>) -> OperationEdits {
         if !edits.is_empty() {
             let active = self.past.history.active_edits();
             let gone: HashSet<&LineAddress> =
@@ -84,14 +84,15 @@ impl Reading {
     }
 
     /// A draft of the session with `edits`, which are all the planned ones.
-    pub(crate) fn draft(
+    pub(crate) fn render_draft(
         &mut self,
         edits: Vec<Edit>,
         archive: Option<&dyn Archive>,
         ui: &Ui,
     ) -> Result<DraftTranscript, CommandError> {
-        let history = self.past.history.with_operation(self.edits(edits.clone()));
-        let draft = self.made(archive).rebase_session(&history, &Savings::default())?.write_draft(ui.stop())?;
+        let history = self.past.history.with_operation(self.operation_with(edits.clone()));
+        let draft =
+            self.render_input(archive).rebase_session(&history, &Savings::default())?.write_draft(ui.stop_flag())?;
         self.past.pending = edits;
         Ok(draft)
     }
@@ -99,21 +100,30 @@ impl Reading {
     /// Replaces the session by its state before all operations of ctxc, with the lines that a client has appended since, from
     /// `archive`. Returns whether any operation had changed it.
     pub(crate) fn undo_all(&mut self, archive: &dyn Archive, ui: &Ui) -> Result<bool, CommandError> {
-        self.recognise(archive)?;
+        self.recognise_in(archive)?;
         let standing = self.past.history.active_operations().filter(|operation| operation.undoes.is_empty());
         let ids: Vec<String> = standing.map(|operation| operation.operation.clone()).collect();
         if ids.is_empty() {
             return Ok(false);
         }
-        let history = self.past.history.with_operation(OperationEdits { undoes: ids, ..self.edits(Vec::new()) });
-        let draft = self.made(Some(archive)).rebase_session(&history, &Savings::default())?.write_draft(ui.stop())?;
-        self.replace(draft);
+        let history =
+            self.past.history.with_operation(OperationEdits { undoes: ids, ..self.operation_with(Vec::new()) });
+        let draft = self
+            .render_input(Some(archive))
+            .rebase_session(&history, &Savings::default())?
+            .write_draft(ui.stop_flag())?;
+        self.replace_with_draft(draft);
         Ok(true)
     }
 
     /// Applies the operations `ids`, which were made on an earlier state of the session.
     #[cfg(feature = "mcp")]
-    pub(crate) fn go_on_from(&mut self, ids: &[String], archive: &dyn Archive, ui: &Ui) -> Result<(), CommandError> {
+    pub(crate) fn apply_operations(
+        &mut self,
+        ids: &[String],
+        archive: &dyn Archive,
+        ui: &Ui,
+    ) -> Result<(), CommandError> {
         let known = self.past.history.operation_ids();
         let new: Vec<String> = ids.iter().filter(|id| !known.contains(id)).cloned().collect();
         if new.is_empty() {
@@ -122,20 +132,20 @@ impl Reading {
         for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.operations() {
             self.past.history = self.past.history.with_operation(operation.clone());
         }
-        let draft = self.draft(Vec::new(), Some(archive), ui)?;
-        self.replace(draft);
+        let draft = self.render_draft(Vec::new(), Some(archive), ui)?;
+        self.replace_with_draft(draft);
         Ok(())
     }
 
     /// Appends `answers`, the results of calls that have none yet, as an operation of its own.
     #[cfg(feature = "mcp")]
-    pub(crate) fn answer(
+    pub(crate) fn append_answers(
         &mut self,
         answers: Vec<String>,
         archive: Option<&dyn Archive>,
         ui: &Ui,
     ) -> Result<(), CommandError> {
-        let behind = LineNo(self.made(archive).n_stored());
+        let behind = LineNo(self.render_input(archive).n_stored());
         let before = LineAddress::Stored(behind);
         let edits = OperationEdits {
             operation: new_operation(Some("answers"), self.path.as_deref()),
@@ -144,13 +154,13 @@ impl Reading {
         };
         self.past.history = self.past.history.with_operation(edits.clone());
         self.past.unsaved.push(edits);
-        let draft = self.draft(Vec::new(), archive, ui)?;
-        self.replace(draft);
+        let draft = self.render_draft(Vec::new(), archive, ui)?;
+        self.replace_with_draft(draft);
         Ok(())
     }
 
     /// Replaces the session by `draft`, for further planning.
-    pub(crate) fn replace(&mut self, draft: DraftTranscript) {
+    pub(crate) fn replace_with_draft(&mut self, draft: DraftTranscript) {
         let DraftTranscript { file, index, chain, lines } = draft;
         let file = std::mem::replace(&mut self.file, file);
         let chain = std::mem::replace(&mut self.chain, chain);
@@ -159,7 +169,7 @@ impl Reading {
         // The first file stays the session, however many drafts follow.
         if self.drafted.is_none() {
             let before = SourceState::of(&index, &chain);
-            self.drafted = Some(Drafted { file, index, before });
+            self.drafted = Some(DraftSource { file, index, before });
         }
     }
 }

@@ -16,7 +16,7 @@ use ctxc_transcript::session::SessionFolders;
 ///
 /// # Errors
 /// When the archive cannot be read.
-pub(crate) fn leftovers(
+pub(crate) fn find_leftovers(
     archive: Option<&dyn Archive>,
     url: &str,
     places: Option<&SessionFolders>,

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use super::error::CommandError;
 use crate::report::archive::Meant;
-use crate::report::size::{count, counted};
-use crate::session::options::{Consent, Meaning};
+use crate::report::size::{count, count_noun};
+use crate::session::options::{Consent, MeaningSettings};
 use crate::terminal::progress::Progress;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::search_document;
@@ -27,21 +27,21 @@ const LEAST_RANKED: u32 = 50;
 ///
 /// # Errors
 /// When the archive cannot be read or written. A failing server only causes a warning.
-pub(crate) fn find(
+pub(crate) fn search_entries(
     archive: &mut dyn Archive,
     query: &Query<'_>,
-    meaning: Option<&Meaning>,
+    meaning: Option<&MeaningSettings>,
     ui: &Ui,
 ) -> Result<(Vec<Hit>, Option<Meant>), CommandError> {
     let Some(meaning) = meaning else { return Ok((archive.search(query, &search_document)?, None)) };
-    match by_meaning(archive, query, meaning, ui)? {
+    match rank_by_meaning(archive, query, meaning, ui)? {
         Ok((near, meant)) => {
             let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
             Ok((fuse_rankings(archive.search(&ranked, &search_document)?, near, query.limit), Some(meant)))
         }
         Err(error) => {
             if let Some(error) = error {
-                ui.warning(format_args!("searching by words only: cannot {error}"));
+                ui.print_warning(format_args!("searching by words only: cannot {error}"));
             }
             Ok((archive.search(query, &search_document)?, None))
         }
@@ -51,10 +51,10 @@ pub(crate) fn find(
 /// The entries nearest to the query; the inner error says why there are none, or is `None` if the user refused to send texts.
 type ByMeaning = Result<(Vec<Hit>, Meant), Option<EmbedError>>;
 
-fn by_meaning(
+fn rank_by_meaning(
     archive: &mut dyn Archive,
     query: &Query<'_>,
-    meaning: &Meaning,
+    meaning: &MeaningSettings,
     ui: &Ui,
 ) -> Result<ByMeaning, CommandError> {
     let embedder = match Embedder::new(meaning.server.clone()) {
@@ -65,10 +65,10 @@ fn by_meaning(
     let mut missing = archive.find(&EntrySearch::WithoutVector(model, MOST_AT_ONCE + 1), &search_document)?;
     let has_more = missing.len() > MOST_AT_ONCE as usize;
     missing.truncate(MOST_AT_ONCE as usize);
-    let mut redactor = meaning.secrets.redactor();
+    let mut redactor = meaning.secrets.new_redactor();
     let entries = prepare_entries(missing, redactor.as_mut());
     let asked = prepare_text(query.text, redactor.as_mut());
-    if !announce(&entries, &asked, meaning, redactor.as_ref(), ui)? {
+    if !confirm_request(&entries, &asked, meaning, redactor.as_ref(), ui)? {
         return Ok(Err(None));
     }
     let mut progress = (!entries.is_empty()).then(|| Progress::start(ui, "embedding", entries.len() as u64));
@@ -78,7 +78,11 @@ fn by_meaning(
             progress.advance(n_done - n_known);
         }
         n_known = n_done;
-        if StopRequested::check_flag(ui.stop()).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if StopRequested::check_flag(ui.stop_flag()).is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
     drop(progress);
     let sent = match sent {
@@ -86,9 +90,9 @@ fn by_meaning(
         Err(EmbedMissingError::Archive(error)) => return Err(error.into()),
         Err(EmbedMissingError::Server(error)) => return Ok(Err(Some(error))),
     };
-    StopRequested::check_flag(ui.stop())?;
+    StopRequested::check_flag(ui.stop_flag())?;
     if has_more {
-        ui.status("some entries are not indexed yet; later searches index them");
+        ui.print_status("some entries are not indexed yet; later searches index them");
     }
     let EmbedTotals { entries, tokens } = sent;
     let cost = meaning.price.map(|price| price.cost_of(tokens + chars4_tokens(&asked), Tokens(0)));
@@ -106,17 +110,17 @@ fn by_meaning(
 }
 
 /// Announces the request, and asks for consent unless it was given; returns whether to send it.
-fn announce(
+fn confirm_request(
     entries: &[(DocumentId, String)],
     asked: &str,
-    meaning: &Meaning,
+    meaning: &MeaningSettings,
     redactor: Option<&Redactor>,
     ui: &Ui,
 ) -> Result<bool, CommandError> {
     let server = &meaning.server;
     let tokens = entries.iter().map(|(_, text)| chars4_tokens(text)).sum::<Tokens>() + chars4_tokens(asked);
     let secrets = match redactor {
-        Some(redactor) => format!("{} replaced", counted(redactor.n_secrets() as u64, "secret")),
+        Some(redactor) => format!("{} replaced", count_noun(redactor.n_secrets() as u64, "secret")),
         None => "secrets not replaced".to_owned(),
     };
     let cost = match (meaning.price, server.endpoint.is_loopback()) {
@@ -130,15 +134,15 @@ fn announce(
         let n_entries = entries.len() as u64;
         format!("the query and {} {}", count(n_entries), if n_entries == 1 { "entry" } else { "entries" })
     };
-    ui.status(format_args!(
+    ui.print_status(format_args!(
         "embeddings: sends {what}, {} tokens, to {} ({}), {secrets}, {cost}",
         count(tokens.0),
         server.endpoint.host(),
         server.model,
     ));
     if server.endpoint.is_in_the_clear() {
-        ui.warning(format_args!("{} is contacted without encryption", server.endpoint.host()));
+        ui.print_warning(format_args!("{} is contacted without encryption", server.endpoint.host()));
     }
     let is_asked = meaning.consent == Consent::Ask && !server.endpoint.is_loopback() && !entries.is_empty();
-    Ok(!is_asked || ui.confirm("send them?")? != Some(false))
+    Ok(!is_asked || ui.ask_yes_no("send them?")? != Some(false))
 }

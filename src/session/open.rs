@@ -5,16 +5,16 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use super::error::CommandError;
-use super::reading::Reading;
+use super::reading::SessionReading;
 use crate::report::cache::CacheCost;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
 use crate::report::session::SessionRef;
 use crate::session::archives;
 use crate::session::codex_lock::CodexLock;
-use crate::session::consent::allow_on_server;
-use crate::session::options::{Estimate, Keep, Mode, Rewriting};
+use crate::session::consent::check_server_consent;
+use crate::session::options::{ArchiveChoice, Estimate, RewriteSettings, RunMode};
 use crate::session::rollout::refuse_session;
-use crate::session::write::probe;
+use crate::session::write::probe_destination;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, title_of};
 use ctxc_store::Archive;
@@ -24,9 +24,9 @@ use ctxc_transcript::{Calibration, Totals};
 
 /// A session that is being rewritten.
 pub(crate) struct OpenSession<'a> {
-    pub(crate) settings: &'a Rewriting,
+    pub(crate) settings: &'a RewriteSettings,
     pub(crate) ui: &'a Ui,
-    pub(crate) reading: Reading,
+    pub(crate) reading: SessionReading,
     /// Its title and name before any change: a compaction removes the prompts that they come from.
     pub(crate) title: String,
     session: SessionRef,
@@ -38,7 +38,7 @@ pub(crate) struct OpenSession<'a> {
     /// The archive, opened for reading; `None` if there is none.
     pub(crate) archive: Option<Box<dyn Archive>>,
     /// The session id that a result written to a file gets.
-    pub(crate) identity: Identity,
+    pub(crate) identity: ResultIdentity,
     /// The keys of earlier versions that the result may equal.
     pub(crate) rendered: Vec<Digest>,
     /// The lock of a session of Codex that is to be replaced.
@@ -47,7 +47,7 @@ pub(crate) struct OpenSession<'a> {
 
 /// The session id of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Identity {
+pub(crate) enum ResultIdentity {
     /// The id of the file that was read.
     File,
     /// The id of the source that the file was made from.
@@ -56,45 +56,61 @@ pub(crate) enum Identity {
 
 impl<'a> OpenSession<'a> {
     /// Reads the session, and warns about a broken chain.
-    pub(crate) fn open(settings: &'a Rewriting, ui: &'a Ui) -> Result<Self, CommandError> {
-        Self::of(settings, Reading::of(&settings.source, ui)?, ui)
+    pub(crate) fn open(settings: &'a RewriteSettings, ui: &'a Ui) -> Result<Self, CommandError> {
+        Self::of(settings, SessionReading::of(&settings.source, ui)?, ui)
     }
 
     /// Opens a session that has been read.
-    pub(crate) fn of(settings: &'a Rewriting, mut reading: Reading, ui: &'a Ui) -> Result<Self, CommandError> {
+    pub(crate) fn of(
+        settings: &'a RewriteSettings,
+        mut reading: SessionReading,
+        ui: &'a Ui,
+    ) -> Result<Self, CommandError> {
         let lock = refuse_session(&reading, settings, ui)?;
         if reading.index.has_overrides() {
             return Err(CommandError::from(anyhow!(
                 "{} has entries that edit its context (`context_edit`), which ctxc reads and does not change",
                 reading.name
             ))
-            .hint("what it says is shown by `ctxc show`; nothing was written"));
+            .with_hint("what it says is shown by `ctxc show`; nothing was written"));
         }
         reading.warn_of_chain(ui);
         let archive = match &settings.keep {
-            Keep::In(url) => archives::open_if_there(url)?,
-            Keep::Nowhere => None,
+            ArchiveChoice::In(url) => archives::open_if_there(url)?,
+            ArchiveChoice::Nowhere => None,
         };
         if let Some(archive) = archive.as_deref() {
-            reading.inherit(archive);
+            reading.load_figures(archive);
         }
         let calibration = reading.calibration().with_window(settings.window);
         if let (Some(archive), None, None) = (&archive, &reading.past.known, &reading.drafted) {
-            reading.recognise(&**archive)?;
+            reading.recognise_in(&**archive)?;
         }
-        if let (Keep::In(url), Mode::Do) = (&settings.keep, settings.mode) {
-            allow_on_server(url, settings.on_server, reading.past.known.is_some(), ui)?;
+        if let (ArchiveChoice::In(url), RunMode::Do) = (&settings.keep, settings.mode) {
+            check_server_consent(url, settings.on_server, reading.past.known.is_some(), ui)?;
         }
         let title = title_of(reading.transcript())?;
-        let (session, measured) = (reading.session(), reading.measured());
-        Ok(Self { title, session, measured, archive, _lock: lock, ..Self::unnamed(settings, reading, calibration, ui) })
+        let (session, measured) = (reading.session_ref(), reading.measured_usage());
+        Ok(Self {
+            title,
+            session,
+            measured,
+            archive,
+            _lock: lock,
+            ..Self::of_unnamed(settings, reading, calibration, ui)
+        })
     }
 
     /// A conversation that was read and that no outcome names: without an archive, an id, a title and a recorded usage.
-    pub(crate) fn unnamed(settings: &'a Rewriting, reading: Reading, calibration: Calibration, ui: &'a Ui) -> Self {
+    pub(crate) fn of_unnamed(
+        settings: &'a RewriteSettings,
+        reading: SessionReading,
+        calibration: Calibration,
+        ui: &'a Ui,
+    ) -> Self {
         let totals = Totals::of(&reading.index, &reading.chain);
         let (title, session, measured) = (String::new(), SessionRef::default(), None);
-        let (archive, identity, rendered) = (None, Identity::File, Vec::new());
+        let (archive, identity, rendered) = (None, ResultIdentity::File, Vec::new());
         Self {
             settings,
             ui,
@@ -118,9 +134,9 @@ impl<'a> OpenSession<'a> {
             session: self.session.clone(),
             measured: self.measured,
             source: self.reading.name.clone(),
-            dry_run: self.settings.mode == Mode::Show,
+            dry_run: self.settings.mode == RunMode::Show,
             tokens: LiveTokens::of(self.totals, self.totals, &self.calibration, &self.calibration),
-            measure: self.estimate(),
+            measure: self.chosen_calibration(),
             window: self.calibration.window,
             ..Outcome::default()
         }
@@ -148,13 +164,13 @@ impl<'a> OpenSession<'a> {
     }
 
     /// Refuses a destination that cannot be written to, before work that takes time.
-    pub(crate) fn probe(&self) -> Result<(), CommandError> {
-        probe(&self.settings.output, &self.reading)
+    pub(crate) fn probe_output(&self) -> Result<(), CommandError> {
+        probe_destination(&self.settings.output, &self.reading)
     }
 
     /// The size of the context after `rewrite` alone, without its consequences.
     pub(crate) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
-        self.estimate()
+        self.chosen_calibration()
             .context_size(rewrite.remaining_totals(&self.reading.index, &self.reading.chain).context_tokens())
     }
 
@@ -167,7 +183,7 @@ impl<'a> OpenSession<'a> {
     }
 
     /// The estimate to compare with a target: calibrated unless the user asked for another.
-    pub(crate) fn estimate(&self) -> Calibration {
+    pub(crate) fn chosen_calibration(&self) -> Calibration {
         match self.settings.estimate {
             Some(Estimate::Chars4) => Calibration::CHARS4,
             Some(Estimate::Calibrated) | None => self.calibration,

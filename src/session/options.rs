@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::quantity::some_tokens;
+use super::quantity::parse_some_tokens;
 use ctxc_core::apply::{ArchiveRef, IfExists};
 use ctxc_core::plan::CompactStage;
 use ctxc_core::version::ThinkingPolicy;
@@ -20,13 +20,13 @@ use ctxc_transcript::text::Tokens;
 
 /// The settings that every command that rewrites a session needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Rewriting {
+pub(crate) struct RewriteSettings {
     pub(crate) source: FoundSession,
     /// The estimate that the user asked for; `None` lets the purpose decide.
     pub(crate) estimate: Option<Estimate>,
     pub(crate) thinking: ThinkingPolicy,
-    pub(crate) output: Output,
-    pub(crate) keep: Keep,
+    pub(crate) output: OutputChoice,
+    pub(crate) keep: ArchiveChoice,
     /// Whether complete sessions may be stored in an archive on a server.
     pub(crate) on_server: Consent,
     /// Whether sessions of Codex may be appended to.
@@ -37,7 +37,7 @@ pub(crate) struct Rewriting {
     pub(crate) archive_ref: ArchiveRef,
     /// The `--archive` that later commands have to repeat, without a password.
     pub(crate) typed_archive: Option<String>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: RunMode,
     /// Whether a rollout of Codex may be replaced in place: the verb leaves what a resume sends of it, or brings it back.
     pub(crate) replaces_rollouts: bool,
     /// The context window from the arguments or the configuration; `None` derives it from the session.
@@ -46,7 +46,7 @@ pub(crate) struct Rewriting {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-impl Rewriting {
+impl RewriteSettings {
     /// Replaces the context window if `named` is set.
     pub(crate) fn in_window(self, named: Option<Tokens>) -> Self {
         Self { window: named.or(self.window), ..self }
@@ -55,7 +55,7 @@ impl Rewriting {
 
 /// The destination of a rewritten transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum OutputChoice {
     /// A new session beside the source, with this id or a fresh one.
     NewSession(Option<Uuid>),
     /// This file; ids stay.
@@ -68,7 +68,7 @@ pub(crate) enum Output {
 
 /// The storage for originals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum ArchiveChoice {
     /// The archive at this URL.
     In(String),
     /// None: `--no-archive`.
@@ -77,7 +77,7 @@ pub(crate) enum Keep {
 
 /// The choice between a real and a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum RunMode {
     Do,
     /// `--dry-run`.
     Show,
@@ -89,7 +89,7 @@ pub(crate) enum EngineChoice {
     /// The built-in engine.
     Extract,
     /// A model on a server.
-    Chat(Box<Asking>),
+    Chat(Box<RequestSettings>),
 }
 
 impl EngineChoice {
@@ -114,19 +114,19 @@ pub(crate) enum EngineName {
 
 /// The settings of a compaction.
 #[derive(Clone, Debug)]
-pub(crate) struct Summaries {
+pub(crate) struct CompactSettings {
     /// The settings of each summary.
-    pub(crate) summarizing: Summarizing,
+    pub(crate) summarizing: SummarySettings,
     /// The messages to summarize, the budget, and the number of summaries to show, which is at least one.
     pub(crate) stage: CompactStage,
 }
 
-impl Summaries {
+impl CompactSettings {
     /// Whether a context of `size` is to be compacted: one rule for the verb, for a run and for the MCP tool.
-    pub(crate) fn is_called_for(&self, size: Tokens, trigger: Trigger) -> bool {
+    pub(crate) fn is_called_for(&self, size: Tokens, trigger: CompactTrigger) -> bool {
         match trigger {
-            Trigger::OverBudget => size > self.budget(),
-            Trigger::Always | Trigger::Forced => true,
+            CompactTrigger::OverBudget => size > self.budget_tokens(),
+            CompactTrigger::Always | CompactTrigger::Forced => true,
         }
     }
 
@@ -136,7 +136,7 @@ impl Summaries {
     }
 
     /// The bytes of lines that are kept of each chunk: at least as many as a view may show.
-    pub(crate) fn most_lines(&self) -> usize {
+    pub(crate) fn max_line_bytes(&self) -> usize {
         const LEAST: u64 = 12_000;
         let limit = if self.fills_limit() { self.summarizing.limit.0 } else { 0 };
         let most = self.stage.max_view_tokens.unwrap_or(limit).saturating_mul(4).max(LEAST);
@@ -144,25 +144,25 @@ impl Summaries {
     }
 
     /// The size above which the context is compacted.
-    pub(crate) fn budget(&self) -> Tokens {
+    pub(crate) fn budget_tokens(&self) -> Tokens {
         Tokens(self.stage.budget_tokens.unwrap_or_default())
     }
 }
 
 /// The settings of a compaction before its context window is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Compacting {
+pub(crate) struct CompactDefaults {
     /// The settings that do not depend on the window.
-    pub(crate) summaries: Summaries,
+    pub(crate) summaries: CompactSettings,
     /// The part of the window above which the context is compacted; `None` compacts always.
-    pub(crate) budget: Option<Share>,
+    pub(crate) budget: Option<Fraction>,
     /// The maximum size of a summary; `None` for 2 % of the window.
     pub(crate) limit: Option<Tokens>,
 }
 
-impl Compacting {
+impl CompactDefaults {
     /// The settings for a context window of `window`. 2 % of 200,000, in steps of 1,024, are 4,096 (K-05).
-    pub(crate) fn in_window(&self, window: Tokens) -> Summaries {
+    pub(crate) fn in_window(&self, window: Tokens) -> CompactSettings {
         const STEP: u64 = 1024;
         let mut summaries = self.summaries.clone();
         let limit = self.limit.unwrap_or_else(|| Tokens((window.0 / 50).div_ceil(STEP).max(1) * STEP));
@@ -175,9 +175,9 @@ impl Compacting {
 
 /// A part of a whole: above 0 and up to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(pub(crate) f64);
+pub(crate) struct Fraction(pub(crate) f64);
 
-impl FromStr for Share {
+impl FromStr for Fraction {
     type Err = String;
 
     /// Parses `0.6` or `60%`.
@@ -189,7 +189,7 @@ impl FromStr for Share {
     }
 }
 
-impl Share {
+impl Fraction {
     /// The part of `whole`, rounded to the nearest, and at least 1.
     #[expect(
         clippy::cast_possible_truncation,
@@ -202,7 +202,7 @@ impl Share {
     }
 
     /// The product of two parts.
-    pub(crate) fn times(self, part: Self) -> Self {
+    pub(crate) fn multiply_by(self, part: Self) -> Self {
         Self(self.0 * part.0)
     }
 }
@@ -219,14 +219,14 @@ pub(crate) enum Estimate {
 
 /// A size of the context.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Target {
+pub(crate) enum ContextTarget {
     /// A part of the context window.
-    Share(Share),
+    Share(Fraction),
     /// A number of tokens.
     Tokens(Tokens),
 }
 
-impl Target {
+impl ContextTarget {
     /// The size in a context window of `window`.
     pub(crate) fn of(self, window: Tokens) -> Tokens {
         match self {
@@ -236,7 +236,7 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
+impl FromStr for ContextTarget {
     type Err = String;
 
     /// Parses `50%`, `60k` or `60000`.
@@ -244,13 +244,13 @@ impl FromStr for Target {
         if text.ends_with('%') {
             return text.parse().map(Self::Share).map_err(|_: String| "must be above 0% and at most 100%".to_owned());
         }
-        some_tokens(text).map(Self::Tokens)
+        parse_some_tokens(text).map(Self::Tokens)
     }
 }
 
 /// The condition for a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trigger {
+pub(crate) enum CompactTrigger {
     /// Its context is over the budget.
     OverBudget,
     /// None: `--always`.
@@ -261,7 +261,7 @@ pub(crate) enum Trigger {
 
 /// The settings for summaries of messages.
 #[derive(Clone, Debug)]
-pub(crate) struct Summarizing {
+pub(crate) struct SummarySettings {
     /// The engine that writes them.
     pub(crate) engine: EngineChoice,
     /// The maximum size of a summary.
@@ -274,9 +274,9 @@ pub(crate) struct Summarizing {
     pub(crate) prompt: Option<String>,
 }
 
-impl Summarizing {
+impl SummarySettings {
     /// Offline: by the built-in engine, which quotes prompts in full.
-    pub(crate) fn offline() -> Self {
+    pub(crate) fn of_builtin_engine() -> Self {
         let (engine, prompts, persona) = (EngineChoice::Extract, PromptTreatment::Whole, String::new());
         Self { engine, limit: Tokens::ZERO, prompts, persona, prompt: None }
     }
@@ -284,38 +284,38 @@ impl Summarizing {
 
 /// The settings of a search by meaning.
 #[derive(Debug)]
-pub(crate) struct Meaning {
+pub(crate) struct MeaningSettings {
     pub(crate) server: EmbeddingServer,
     /// The price of the model, if known.
     pub(crate) price: Option<Price>,
     pub(crate) consent: Consent,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: SecretPolicy,
 }
 
 /// The settings of requests to a server.
 #[derive(Clone, Debug)]
-pub(crate) struct Asking {
+pub(crate) struct RequestSettings {
     pub(crate) server: chat::ChatSettings,
     pub(crate) options: RunOptions,
     pub(crate) prices: Prices,
     pub(crate) consent: Consent,
-    pub(crate) secrets: Secrets,
+    pub(crate) secrets: SecretPolicy,
     /// The environment variable with the key of the server.
     pub(crate) key_variable: &'static str,
 }
 
 /// The handling of secrets in texts that leave the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Secrets {
+pub(crate) enum SecretPolicy {
     /// Placeholders replace them.
     Replaced,
     /// They are sent as they are: `--no-redact`.
     Sent,
 }
 
-impl Secrets {
+impl SecretPolicy {
     /// The redactor; `None` if secrets are sent.
-    pub(crate) fn redactor(self) -> Option<Redactor> {
+    pub(crate) fn new_redactor(self) -> Option<Redactor> {
         match self {
             Self::Replaced => Some(Redactor::default()),
             Self::Sent => None,
@@ -340,11 +340,11 @@ mod tests {
     fn parts_are_read_as_numbers_and_as_percentages() {
         for (text, of_200k) in [("0.85", 170_000), ("60%", 120_000), ("1", 200_000), ("100%", 200_000), ("0.5%", 1_000)]
         {
-            assert_eq!(Share::from_str(text).unwrap().of(200_000), of_200k, "{text}");
+            assert_eq!(Fraction::from_str(text).unwrap().of(200_000), of_200k, "{text}");
         }
         for text in ["", "%", "0", "0%", "101%", "1.1", "-5%", "60 %", "NaN", "nan%", "inf"] {
             assert_eq!(
-                Share::from_str(text),
+                Fraction::from_str(text),
                 Err("must be above 0 and at most 1, such as 0.85 or 85%".to_owned()),
                 "{text}"
             );
@@ -354,12 +354,12 @@ mod tests {
     // W-02, W-05
     #[test]
     fn w_02_targets_are_read_as_people_type_them() {
-        let tokens = |n| Ok(Target::Tokens(Tokens(n)));
+        let tokens = |n| Ok(ContextTarget::Tokens(Tokens(n)));
         assert_eq!("60k".parse(), tokens(60_000));
         assert_eq!("1234".parse(), tokens(1_234));
-        assert_eq!("50%".parse(), Ok(Target::Share(Share(0.5))));
+        assert_eq!("50%".parse(), Ok(ContextTarget::Share(Fraction(0.5))));
         for wrong in ["", "0", "0%", "101%", "x%", "-5", "0.5"] {
-            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ContextTarget>().is_err(), "{wrong}");
         }
     }
 }

@@ -38,11 +38,11 @@ impl Packing {
         if !path.metadata()?.is_file() {
             return Ok(None);
         }
-        Self::read(File::open(path)?).map(|(packing, ..)| packing)
+        Self::detect_packing(File::open(path)?).map(|(packing, ..)| packing)
     }
 
     /// The compression of `input`, the bytes that were read to find out, and the rest.
-    pub(super) fn read<R: Read>(input: R) -> io::Result<(Option<Self>, Vec<u8>, R)> {
+    pub(super) fn detect_packing<R: Read>(input: R) -> io::Result<(Option<Self>, Vec<u8>, R)> {
         let mut head = Vec::new();
         let mut start = input.take(MAGIC_LEN);
         start.read_to_end(&mut head)?;
@@ -66,7 +66,7 @@ impl Packing {
     }
 
     /// The command that unpacks the file at `path`.
-    pub(crate) fn unpacked_by(self, path: &Path) -> String {
+    pub(crate) fn unpack_command(self, path: &Path) -> String {
         let program = match self {
             Self::Gzip => "gzip -dk",
             Self::Zstd => "zstd -d",

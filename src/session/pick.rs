@@ -6,16 +6,16 @@ use std::ops::ControlFlow;
 use anyhow::anyhow;
 use jiff::Timestamp;
 
-use super::compact::take;
-use super::cut::calls_for;
+use super::compact::draft_edits;
+use super::cut::read_calls_for;
 use super::error::CommandError;
-use super::reading::Reading;
+use super::reading::SessionReading;
 use crate::report::pick::{PickReport, PickedSession, turn_list};
 use crate::report::session::short_id;
-use crate::report::size::counted;
+use crate::report::size::count_noun;
 use crate::session::archives;
 use crate::session::open::OpenSession;
-use crate::session::rewrite::Intent;
+use crate::session::rewrite::OperationIntent;
 use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{
     NamedItems, PickedLines, PickedPart, ReadingOrder, Rewrite, SummaryHead, ThinkingReach, each_shown_text,
@@ -27,7 +27,7 @@ use ctxc_transcript::{Format, LineNo, LineSet, TurnIdx, find_turns};
 
 /// The messages to keep.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Selection {
+pub(crate) struct PickSelection {
     /// Texts; a message that contains one is kept.
     pub(crate) texts: Vec<String>,
     /// Handles of tool calls, and patterns of messages.
@@ -47,8 +47,8 @@ pub(crate) struct PickSource<T> {
 /// When a session has nothing that was named, a text or item is in none, or the result cannot be written.
 pub(crate) fn pick_session(
     turns: Vec<usize>,
-    others: &[PickSource<Reading>],
-    selection: &Selection,
+    others: &[PickSource<SessionReading>],
+    selection: &PickSelection,
     work: &mut OpenSession<'_>,
 ) -> Result<PickReport, CommandError> {
     let mut is_found = vec![false; selection.texts.len() + selection.items.len()];
@@ -60,63 +60,73 @@ pub(crate) fn pick_session(
     let missing: Vec<String> =
         names.zip(&is_found).filter(|(_, is_found)| !**is_found).map(|(name, _)| format!("`{name}`")).collect();
     if !missing.is_empty() {
-        return Err(CommandError::from(anyhow!("nothing matches {}", missing.join(", ")))
-            .hint("`ctxc show SESSION --search TEXT` searches a session, `ctxc refs SESSION --messages` lists items"));
+        return Err(CommandError::from(anyhow!("nothing matches {}", missing.join(", "))).with_hint(
+            "`ctxc show SESSION --search TEXT` searches a session, `ctxc refs SESSION --messages` lists items",
+        ));
     }
     refuse_cutting(&work.reading)?;
-    let readings: Vec<&Reading> = [&work.reading].into_iter().chain(others.iter().map(|it| &it.session)).collect();
+    let readings: Vec<&SessionReading> =
+        [&work.reading].into_iter().chain(others.iter().map(|it| &it.session)).collect();
     if let Some(empty) = readings.iter().zip(&picked).find(|(_, picked)| picked.n_messages == 0) {
         return Err(CommandError::from(anyhow!("nothing of {} is picked", empty.0.name))
-            .hint("name turns by --turns, texts by --search, or items by --item"));
+            .with_hint("name turns by --turns, texts by --search, or items by --item"));
     }
     if let (true, Some(other)) = (readings.len() > 1, readings.iter().find(|it| it.index.format != Format::Claude)) {
         return Err(CommandError::usage(anyhow!("{} cannot be joined with another session", other.name))
-            .hint("only sessions of Claude Code can; pick from one session of another agent at a time"));
+            .with_hint("only sessions of Claude Code can; pick from one session of another agent at a time"));
     }
     let rows: Vec<PickedSession> = readings.iter().zip(&picked).map(|(reading, it)| source_row(reading, it)).collect();
     if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.gone.is_empty())) {
-        let why = format!("all {} are picked", counted(row.of_messages, "message"));
-        let nothing = work.finish(Rewrite::default(), ThinkingReach::BehindChange, Intent::offline("pick", &why))?;
+        let why = format!("all {} are picked", count_noun(row.of_messages, "message"));
+        let nothing = work.carry_out_plan(
+            Rewrite::default(),
+            ThinkingReach::BehindChange,
+            OperationIntent::without_calls("pick", &why),
+        )?;
         return Ok(PickReport { outcome: nothing, sources: rows });
     }
     let view = head_text(&rows);
-    let size = work.estimate().context_size(work.totals.context_tokens());
+    let size = work.chosen_calibration().context_size(work.totals.context_tokens());
     let head = SummaryHead { view: &view, size, batches: &[], beside: None };
     let reading = &work.reading;
-    let n_stored = reading.made(None).n_stored();
+    let n_stored = reading.render_input(None).n_stored();
     let edits = match &*picked {
         // A head before the first line leads to the rest only if the conversation begins with that line.
         [only] if reading.index.preserved.is_empty() && only.first_kept_line() == only.kept.iter().next() => {
-            reading.named(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
+            reading.name_errors(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
         }
         _ => {
             let parts = parts_in_time(&readings, &picked, &rows)?;
-            let session = archives::own_id(reading.path.as_deref(), reading.session_file());
+            let session = archives::id_of_file(reading.path.as_deref(), reading.session_file());
             let lines = &reading.past.lines;
             pick_copies(reading.transcript(), &parts, head, &session, lines, n_stored).map_err(anyhow::Error::from)?
         }
     };
-    let rewrite = take(work, edits, &Rewrite::default())?;
-    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, Intent::offline("pick", "nothing is left out"))?;
+    let rewrite = draft_edits(work, edits, &Rewrite::default())?;
+    let outcome = work.carry_out_plan(
+        rewrite,
+        ThinkingReach::BehindChange,
+        OperationIntent::without_calls("pick", "nothing is left out"),
+    )?;
     Ok(PickReport { outcome, sources: rows })
 }
 
 /// The lines of `reading` that are picked. Marks the texts and items of `selection` that it has in `is_found`.
 fn select_lines(
-    reading: &Reading,
+    reading: &SessionReading,
     whole: Vec<usize>,
-    selection: &Selection,
+    selection: &PickSelection,
     is_found: &mut [bool],
 ) -> Result<PickedLines, CommandError> {
     let n_turns = find_turns(&reading.index, &reading.chain).len();
     if let Some(turn) = whole.iter().find(|turn| **turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
-            .hint("turns count from 0; run `ctxc stats` to list them"));
+            .with_hint("turns count from 0; run `ctxc stats` to list them"));
     }
     let mut lines = LineSet::default();
     let texts: Vec<String> = selection.texts.iter().map(|text| fold_case(text)).collect();
     if !texts.is_empty() {
-        reading.named(each_shown_text(reading.transcript(), ReadingOrder::Forward, |shown| {
+        reading.name_errors(each_shown_text(reading.transcript(), ReadingOrder::Forward, |shown| {
             let said = fold_case(&shown.text);
             for (text, is_found) in texts.iter().zip(is_found.iter_mut()) {
                 if said.contains(text) {
@@ -128,8 +138,8 @@ fn select_lines(
         }))?;
     }
     let targets: Vec<&Target> = selection.items.iter().map(|(_, target)| target).collect();
-    let calls = calls_for(targets.iter().copied(), reading)?;
-    let named = reading.named(find_named(reading.transcript(), &calls, &targets, Roles::Both))?;
+    let calls = read_calls_for(targets.iter().copied(), reading)?;
+    let named = reading.name_errors(find_named(reading.transcript(), &calls, &targets, Roles::Both))?;
     for (named, is_found) in named.into_iter().zip(is_found.iter_mut().skip(texts.len())) {
         *is_found |= !named.is_empty();
         match named {
@@ -152,9 +162,9 @@ pub(crate) fn fold_case(text: &str) -> String {
     collapse_whitespace(&text.to_lowercase())
 }
 
-fn source_row(reading: &Reading, picked: &PickedLines) -> PickedSession {
+fn source_row(reading: &SessionReading, picked: &PickedLines) -> PickedSession {
     PickedSession {
-        session: reading.session(),
+        session: reading.session_ref(),
         turns: picked.turns.iter().map(|(turn, _)| *turn).collect(),
         of_turns: picked.n_turns,
         messages: picked.n_messages,
@@ -176,7 +186,7 @@ fn head_text(rows: &[PickedSession]) -> String {
 
 /// The picked turns of all sessions in the order of time, each behind a note where the session changes.
 fn parts_in_time<'a>(
-    readings: &[&'a Reading],
+    readings: &[&'a SessionReading],
     picked: &'a [PickedLines],
     rows: &[PickedSession],
 ) -> Result<Vec<PickedPart<'a>>, CommandError> {
@@ -186,7 +196,7 @@ fn parts_in_time<'a>(
         let mut latest = None;
         for (turn, lines) in &picked.turns {
             let first = lines.first().map(|line| read_shown_texts(&reading.file, &reading.index, *line)).transpose();
-            latest = latest.max(reading.named(first)?.and_then(|shown| shown.first()?.time));
+            latest = latest.max(reading.name_errors(first)?.and_then(|shown| shown.first()?.time));
             all.push((latest, at, *turn, lines));
         }
     }
@@ -222,8 +232,8 @@ impl PickedSession {
             "{}{project}: {} of {}, {messages} of {}",
             self.name(),
             turn_list(turns),
-            counted(*of_turns as u64, "turn"),
-            counted(*of_messages, "message")
+            count_noun(*of_turns as u64, "turn"),
+            count_noun(*of_messages, "message")
         )
     }
 }

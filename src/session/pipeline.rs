@@ -2,16 +2,16 @@
 
 use anyhow::anyhow;
 
-use super::error::{CommandError, too_low};
+use super::error::{CommandError, unreachable_target};
 use crate::report::compress::TaskResult;
 use crate::report::outcome::BeforeAfter;
-use crate::report::run::{Did, StageRow, TextRow, with_calls};
+use crate::report::run::{Did, StageRow, TextRow, add_calls};
 use crate::report::size::count;
 use crate::session::compact::compact_conversation;
-use crate::session::compress::{Shortened, shorten, tasks};
+use crate::session::compress::{ShortenedTasks, read_selected_tasks, shorten_tasks};
 use crate::session::open::OpenSession;
-use crate::session::options::{EngineChoice, Mode, Summaries, Summarizing, Trigger};
-use crate::session::shrink::expect;
+use crate::session::options::{CompactSettings, CompactTrigger, EngineChoice, RunMode, SummarySettings};
+use crate::session::shrink::plan_calls;
 use ctxc_core::apply::{
     CompressTasks, PruneSelection, Rewrite, ThinkingReach, ThinkingRule, prune_transcript, text_beginning,
     truncate_transcript,
@@ -29,8 +29,8 @@ pub(crate) struct Pipeline<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     engine: &'a EngineChoice,
     /// The settings for summaries; `None` if no stage compacts.
-    summaries: Option<&'a Summaries>,
-    sizes: Sizes,
+    summaries: Option<&'a CompactSettings>,
+    sizes: SizeMeasure,
     pub(crate) rewrite: Rewrite,
     pub(crate) reach: ThinkingReach,
     /// The size of the context now.
@@ -39,7 +39,7 @@ pub(crate) struct Pipeline<'a, 'w> {
 
 /// The measure of the context between two stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sizes {
+pub(crate) enum SizeMeasure {
     /// Including all consequences of the stages so far.
     WithWhatFollows,
     /// The effects of the stages alone.
@@ -50,51 +50,51 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     pub(crate) fn new(
         work: &'a mut OpenSession<'w>,
         engine: &'a EngineChoice,
-        summaries: Option<&'a Summaries>,
-        sizes: Sizes,
+        summaries: Option<&'a CompactSettings>,
+        sizes: SizeMeasure,
     ) -> Result<Self, CommandError> {
         let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
         let mut pipeline = Self { work, engine, summaries, sizes, rewrite, reach, size: Tokens::ZERO };
-        pipeline.size = pipeline.measured()?;
+        pipeline.size = pipeline.measure_size()?;
         Ok(pipeline)
     }
 
     /// Runs `stage`.
-    pub(crate) fn take(&mut self, stage: &Stage) -> Result<StageRow, CommandError> {
-        let did = self.did(stage)?;
+    pub(crate) fn run_stage(&mut self, stage: &Stage) -> Result<StageRow, CommandError> {
+        let did = self.apply_stage(stage)?;
         let before = self.size;
-        self.size = self.measured()?;
+        self.size = self.measure_size()?;
         let (name, step) = (stage.name().to_owned(), stage.step_kind().name());
         Ok(StageRow { name, step, size: BeforeAfter { before, after: self.size }, did, stage: stage.clone() })
     }
 
-    fn measured(&self) -> Result<Tokens, CommandError> {
+    fn measure_size(&self) -> Result<Tokens, CommandError> {
         match self.sizes {
-            Sizes::WithWhatFollows => self.work.size(&self.rewrite, self.reach),
-            Sizes::OfStages => Ok(self.work.size_of_stages(&self.rewrite)),
+            SizeMeasure::WithWhatFollows => self.work.size_with_consequences(&self.rewrite, self.reach),
+            SizeMeasure::OfStages => Ok(self.work.size_of_stages(&self.rewrite)),
         }
     }
 
-    fn did(&mut self, stage: &Stage) -> Result<Did, CommandError> {
+    fn apply_stage(&mut self, stage: &Stage) -> Result<Did, CommandError> {
         match stage {
-            Stage::Prune(stage) => self.prune(stage),
-            Stage::Compress(stage) => self.compress(stage),
-            Stage::Compact(stage) => self.compact(stage),
-            Stage::Truncate(stage) => self.truncate(stage),
+            Stage::Prune(stage) => self.run_prune(stage),
+            Stage::Compress(stage) => self.run_compress(stage),
+            Stage::Compact(stage) => self.run_compact(stage),
+            Stage::Truncate(stage) => self.run_truncate(stage),
         }
     }
 
-    fn prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
+    fn run_prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
         let pruning = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
-        let pruned = reading.named(prune_transcript(
+        let pruned = reading.name_errors(prune_transcript(
             reading.transcript(),
             &pruning,
             &settings.archive_ref,
             &mut self.rewrite,
         ))?;
         if pruned.keeps_dead {
-            ui.warning("inactive entries are kept: the newest message is one of them");
+            ui.print_warning("inactive entries are kept: the newest message is one of them");
         }
         if pruning.thinking_reach() == ThinkingReach::Everywhere {
             self.reach = ThinkingReach::Everywhere;
@@ -102,39 +102,40 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         Ok(Did::Pruned { rules: pruned.rows, calls: pruned.calls })
     }
 
-    fn compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
+    fn run_compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
         let reading = &self.work.reading;
         let turns = find_turns(&reading.index, &reading.chain);
-        let selection = selection(stage);
+        let selection = compress_selection(stage);
         let CompressTasks { mut tasks, .. } =
-            tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
+            read_selected_tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
         if let Some(texts) = &stage.texts {
-            tasks = planned(tasks, texts);
+            tasks = keep_planned(tasks, texts);
         }
-        let mut texts: Vec<TextRow> = tasks.iter().map(row).collect();
-        if self.work.settings.mode == Mode::Show {
+        let mut texts: Vec<TextRow> = tasks.iter().map(text_row).collect();
+        if self.work.settings.mode == RunMode::Show {
             for task in &tasks {
                 let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
                 self.rewrite.note_saved(task.line, saved.max(0));
             }
-            let calls = with_calls(&mut texts, expect(&tasks, self.engine, &self.work.settings.keep)?);
+            let calls = add_calls(&mut texts, plan_calls(&tasks, self.engine, &self.work.settings.keep)?);
             return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
         }
-        let Shortened { outcomes, calls } = shorten(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
+        let ShortenedTasks { outcomes, calls } =
+            shorten_tasks(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
         for (text, outcome) in texts.iter_mut().zip(&outcomes) {
             text.outcome = TaskResult::of(outcome);
         }
-        let calls = with_calls(&mut texts, calls);
+        let calls = add_calls(&mut texts, calls);
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, TaskOutcome::Compressed { .. })).count();
         Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, calls, texts })
     }
 
-    fn compact(&mut self, stage: &CompactStage) -> Result<Did, CommandError> {
+    fn run_compact(&mut self, stage: &CompactStage) -> Result<Did, CommandError> {
         let configured = self.summaries.ok_or_else(|| CommandError::usage(anyhow!("no summarization settings")))?;
         let limit = Tokens(stage.max_summary_tokens);
-        let summarizing = Summarizing { limit, ..configured.summarizing.clone() };
-        let summaries = Summaries { summarizing, stage: stage.clone() };
-        let trigger = if stage.budget_tokens.is_some() { Trigger::OverBudget } else { Trigger::Always };
+        let summarizing = SummarySettings { limit, ..configured.summarizing.clone() };
+        let summaries = CompactSettings { summarizing, stage: stage.clone() };
+        let trigger = if stage.budget_tokens.is_some() { CompactTrigger::OverBudget } else { CompactTrigger::Always };
         let size = self.size;
         let rewrite = std::mem::take(&mut self.rewrite);
         let (rewrite, compacted) = compact_conversation(self.work, &summaries, trigger, size, rewrite)?;
@@ -142,16 +143,16 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         Ok(Did::Compacted(Box::new(compacted)))
     }
 
-    fn truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
+    fn run_truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
         let OpenSession { reading, settings, .. } = &*self.work;
-        let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.estimate());
+        let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.chosen_calibration());
         let thinking = ThinkingRule { policy: settings.thinking, reach: self.reach };
         let truncated =
-            reading.named(truncate_transcript(reading.transcript(), &strategy, thinking, &mut self.rewrite))?;
+            reading.name_errors(truncate_transcript(reading.transcript(), &strategy, thinking, &mut self.rewrite))?;
         let lowest = truncated.truncation.size;
         if strategy.is_out_of_reach(lowest) {
-            return Err(too_low(strategy.target, lowest)
-                .hint(format!("use a target of {} tokens or more", count(lowest.0 + 1))));
+            return Err(unreachable_target(strategy.target, lowest)
+                .with_hint(format!("use a target of {} tokens or more", count(lowest.0 + 1))));
         }
         let reason = match truncated.truncation.kept {
             KeptMessages::All(why) => Some(why.name()),
@@ -161,7 +162,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
     }
 }
 
-fn selection(stage: &CompressStage) -> CompressSelection {
+fn compress_selection(stage: &CompressStage) -> CompressSelection {
     CompressSelection {
         bands: stage.bands.clone(),
         roles: stage.only,
@@ -171,7 +172,7 @@ fn selection(stage: &CompressStage) -> CompressSelection {
 }
 
 /// The `tasks` that a plan contains, with their planned targets.
-fn planned(tasks: Vec<Task>, texts: &[PlannedText]) -> Vec<Task> {
+fn keep_planned(tasks: Vec<Task>, texts: &[PlannedText]) -> Vec<Task> {
     let target = |task: &Task| {
         let is_it = |text: &&PlannedText| text.line == task.line.one_based() && text.result == result_of(task);
         texts.iter().find(is_it).map(|text| Tokens(text.target))
@@ -186,7 +187,7 @@ fn result_of(task: &Task) -> Option<usize> {
     }
 }
 
-fn row(task: &Task) -> TextRow {
+fn text_row(task: &Task) -> TextRow {
     TextRow {
         line: task.line.one_based(),
         result: result_of(task),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reading::Reading;
+use super::reading::SessionReading;
 use ctxc_core::apply::{Rewrite, Savings, ThinkingReach, drop_derived_changes, own_edits};
 use ctxc_core::version::{LineAddress, OperationEdits, ThinkingPolicy};
 use ctxc_store::{Cut, Record};
@@ -10,7 +10,7 @@ use ctxc_transcript::LineNo;
 
 /// A planned operation: its edits, and what the plan knows of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedOperation {
     /// The edits, on the lines of the session.
     pub(crate) edits: OperationEdits,
     /// The savings measured in the file, if its lines are those of the session.
@@ -23,22 +23,27 @@ pub(crate) struct Planned {
     pub(crate) records: Vec<Record>,
 }
 
-impl From<OperationEdits> for Planned {
+impl From<OperationEdits> for PlannedOperation {
     fn from(edits: OperationEdits) -> Self {
         Self { edits, ..Self::default() }
     }
 }
 
-impl Planned {
+impl PlannedOperation {
     /// The operation that makes the changes of `rewrite` to the session as `reading` has it.
-    pub(super) fn of(mut rewrite: Rewrite, reach: ThinkingReach, thinking: ThinkingPolicy, reading: &Reading) -> Self {
+    pub(super) fn of(
+        mut rewrite: Rewrite,
+        reach: ThinkingReach,
+        thinking: ThinkingPolicy,
+        reading: &SessionReading,
+    ) -> Self {
         let lines = &reading.past.lines;
         drop_derived_changes(&mut rewrite, lines);
         let own = own_edits(&reading.index, &rewrite, lines);
         let edits =
             if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
         let removes_all_thinking = reach == ThinkingReach::Everywhere;
-        let edits = OperationEdits { removes_all_thinking, thinking, ..reading.edits(edits) };
+        let edits = OperationEdits { removes_all_thinking, thinking, ..reading.operation_with(edits) };
         let without_edit = |line: LineNo| !rewrite.edits.contains_key(&line) && !rewrite.dropped.contains(line);
         let expected = rewrite.saved.iter().filter(|(line, _)| without_edit(**line));
         let expected = expected.filter_map(|(line, saved)| Some((lines.get(*line).0?, *saved))).collect();

@@ -8,8 +8,8 @@ use ctxc_transcript::text::Tokens;
 ///
 /// # Errors
 /// A message for the user.
-pub(crate) fn age(text: &str) -> Result<SignedDuration, String> {
-    let (number, unit) = parts(text);
+pub(crate) fn parse_age(text: &str) -> Result<SignedDuration, String> {
+    let (number, unit) = split_unit(text);
     let hours = match unit {
         "h" => 1,
         "d" => 24,
@@ -28,8 +28,8 @@ pub(crate) fn age(text: &str) -> Result<SignedDuration, String> {
 ///
 /// # Errors
 /// A message for the user.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let (number, unit) = parts(text);
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split_unit(text);
     let wrong = || format!("{text:?} is not a size such as 500MB or 2GB");
     let unit: u64 = match unit.trim_start().to_ascii_lowercase().as_str() {
         "" | "b" => 1,
@@ -39,7 +39,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "t" | "tb" => 1_000_000_000_000,
         _ => return Err(wrong()),
     };
-    scaled(number, unit).map(|(bytes, _)| bytes).ok_or_else(wrong)
+    multiply_decimal(number, unit).map(|(bytes, _)| bytes).ok_or_else(wrong)
 }
 
 /// Whether `word` looks like a target for the context, such as `50%` or `30k`, and like no session.
@@ -51,9 +51,9 @@ pub(crate) fn is_target(word: &str) -> bool {
 ///
 /// # Errors
 /// A message for the user.
-pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
+pub(crate) fn parse_tokens(text: &str) -> Result<Tokens, String> {
     let joined = without_commas(text);
-    let (number, unit) = parts(joined.as_deref().unwrap_or(text));
+    let (number, unit) = split_unit(joined.as_deref().unwrap_or(text));
     let unit = match unit {
         "" => Some(1),
         "k" | "K" => Some(1_000),
@@ -62,7 +62,7 @@ pub(crate) fn tokens(text: &str) -> Result<Tokens, String> {
     };
     // In many countries a point groups thousands.
     let is_clear = unit != Some(1) || !number.contains('.');
-    match unit.filter(|_| is_clear).and_then(|unit| scaled(number, unit)) {
+    match unit.filter(|_| is_clear).and_then(|unit| multiply_decimal(number, unit)) {
         Some((tokens, true)) => Ok(Tokens(tokens)),
         Some(_) | None => Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")),
     }
@@ -80,13 +80,13 @@ fn without_commas(text: &str) -> Option<String> {
 ///
 /// # Errors
 /// A message for the user.
-pub(crate) fn some_tokens(text: &str) -> Result<Tokens, String> {
-    let tokens = tokens(text)?;
+pub(crate) fn parse_some_tokens(text: &str) -> Result<Tokens, String> {
+    let tokens = parse_tokens(text)?;
     if tokens == Tokens::ZERO { Err("must be greater than 0".to_owned()) } else { Ok(tokens) }
 }
 
 /// `number` times `unit`, a power of ten, rounded down, and whether that is exact. Digit by digit, since floats round.
-fn scaled(number: &str, unit: u64) -> Option<(u64, bool)> {
+fn multiply_decimal(number: &str, unit: u64) -> Option<(u64, bool)> {
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let is_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !is_digits(whole) || !is_digits(part) {
@@ -103,7 +103,7 @@ fn scaled(number: &str, unit: u64) -> Option<(u64, bool)> {
 }
 
 /// The leading number, and the unit after it.
-fn parts(text: &str) -> (&str, &str) {
+fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
@@ -116,10 +116,10 @@ mod tests {
     #[test]
     fn n_13_ages_and_sizes_are_read_as_people_type_them() {
         for (text, hours) in [("12h", 12), ("30d", 720), ("2w", 336), ("1y", 8_760), ("0d", 0)] {
-            assert_eq!(age(text), Ok(SignedDuration::from_hours(hours)));
+            assert_eq!(parse_age(text), Ok(SignedDuration::from_hours(hours)));
         }
         for text in ["", "d", "30", "30 days", "-3d", "1.5d", "99999999999d", "9223372036854775807w"] {
-            assert_eq!(age(text), Err(format!("{text:?} is not an age such as 12h, 30d, 8w or 1y")));
+            assert_eq!(parse_age(text), Err(format!("{text:?} is not an age such as 12h, 30d, 8w or 1y")));
         }
         for (text, bytes) in [
             ("0", 0),
@@ -129,10 +129,10 @@ mod tests {
             ("0.0005k", 0),
             ("7T", 7_000_000_000_000),
         ] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for text in ["", "GB", "1.GB", ".5GB", "2GiB", "-1MB", "1e9", "99999999TB", "1.2.3MB"] {
-            assert_eq!(size(text), Err(format!("{text:?} is not a size such as 500MB or 2GB")));
+            assert_eq!(parse_size(text), Err(format!("{text:?} is not a size such as 500MB or 2GB")));
         }
     }
 
@@ -149,15 +149,15 @@ mod tests {
             ("30,000", 30_000),
             ("1,000,000", 1_000_000),
         ] {
-            assert_eq!(tokens(text), Ok(Tokens(n)), "{text}");
+            assert_eq!(parse_tokens(text), Ok(Tokens(n)), "{text}");
         }
         for text in [
             "", "k", "-1", "1e3", "1.5", "1.000", "30.000", "1.2345k", "10 k", "10kb", "1G", "1,00", ",000", "1,0000",
             "99999999999999M",
         ] {
-            assert_eq!(tokens(text), Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")));
+            assert_eq!(parse_tokens(text), Err(format!("{text:?} is not a number of tokens such as 800, 10k or 1.5M")));
         }
-        assert_eq!(some_tokens("10k"), Ok(Tokens(10_000)));
-        assert_eq!(some_tokens("0k"), Err("must be greater than 0".to_owned()));
+        assert_eq!(parse_some_tokens("10k"), Ok(Tokens(10_000)));
+        assert_eq!(parse_some_tokens("0k"), Err("must be greater than 0".to_owned()));
     }
 }

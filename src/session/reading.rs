@@ -9,10 +9,10 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 
 use super::error::CommandError;
-use super::figures::{self, Inherited};
+use super::figures::{self, InheritedFigures};
 use super::fork::with_parents;
-use super::input::{self, Input};
-use crate::report::overview::Origin;
+use super::input::{self, SessionInput};
+use crate::report::overview::UsageOrigin;
 use crate::report::resume::is_among_projects;
 use crate::report::session::{SessionRef, short_id};
 use crate::report::size::count;
@@ -31,13 +31,13 @@ use ctxc_transcript::{Calibration, Chain, ChainEnd, Flags, Format, Index, LineNo
 const NO_SESSION: &str = "use a Claude Code session: a .jsonl file with one JSON object per line";
 
 /// The error of an empty file.
-pub(crate) fn empty(name: &str) -> CommandError {
-    CommandError::from(anyhow!("{name} is empty")).hint(NO_SESSION)
+pub(crate) fn empty_file_error(name: &str) -> CommandError {
+    CommandError::from(anyhow!("{name} is empty")).with_hint(NO_SESSION)
 }
 
 /// A transcript that has been indexed.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct SessionReading {
     /// The file, for further passes.
     pub(crate) file: File,
     /// The name in messages.
@@ -53,11 +53,11 @@ pub(crate) struct Reading {
     /// The history of the session in the archive.
     pub(crate) past: KnownPast,
     /// The figures of the session that this one was made from, once an archive was read.
-    pub(crate) inherited: Option<Inherited>,
+    pub(crate) inherited: Option<InheritedFigures>,
     /// The last usage that the client recorded, if ctxc has lowered it since, once an archive was read.
     pub(crate) lowered_from: Option<Tokens>,
     /// The session as it was read, if the fields above describe a draft of it.
-    pub(crate) drafted: Option<Drafted>,
+    pub(crate) drafted: Option<DraftSource>,
 }
 
 /// The history of a session in the archive, and the planned operation.
@@ -81,13 +81,13 @@ pub(crate) struct KnownPast {
 
 /// The session that a draft was made from.
 #[derive(Debug)]
-pub(crate) struct Drafted {
+pub(crate) struct DraftSource {
     pub(crate) file: File,
     pub(crate) index: Index,
     pub(crate) before: SourceState,
 }
 
-impl Reading {
+impl SessionReading {
     /// A file without any entry is not a transcript.
     fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
         let has = |flag| self.index.records.iter().any(|record| record.flags.any(flag));
@@ -102,7 +102,7 @@ impl Reading {
             Some([b'[']) => "is a JSON array".to_owned(),
             _ => "is not a transcript: no line of it is a JSON object".to_owned(),
         };
-        Err(CommandError::from(anyhow!("{name} {is}")).hint(NO_SESSION))
+        Err(CommandError::from(anyhow!("{name} {is}")).with_hint(NO_SESSION))
     }
 
     /// A rollout of Codex of which it is not known what a resume sends.
@@ -118,19 +118,19 @@ impl Reading {
             }
         };
         Err(CommandError::from(anyhow!("{name}:{line}: {what}, which ctxc does not read"))
-            .hint("other sessions of Codex are read: `ctxc list --agent codex`"))
+            .with_hint("other sessions of Codex are read: `ctxc list --agent codex`"))
     }
 
     /// Warns about a conversation whose chain does not reach its first or its last entry.
     pub(crate) fn warn_of_chain(&self, ui: &Ui) {
         let name = &self.name;
         match self.chain.end {
-            ChainEnd::MissingParent(line) if line.0 > 0 => ui.warning(format_args!(
+            ChainEnd::MissingParent(line) if line.0 > 0 => ui.print_warning(format_args!(
                 "{name}:{}: the conversation starts here: the parent of this entry is missing",
                 line.one_based()
             )),
             ChainEnd::Cycle(line) => {
-                ui.warning(format_args!(
+                ui.print_warning(format_args!(
                     "{name}:{}: the conversation starts here: the parents form a cycle",
                     line.one_based()
                 ));
@@ -138,7 +138,10 @@ impl Reading {
             _ => {}
         }
         if let Some(line) = self.chain.newest_elsewhere {
-            ui.warning(format_args!("{name}:{}: the newest message is not among the active entries", line.one_based()));
+            ui.print_warning(format_args!(
+                "{name}:{}: the newest message is not among the active entries",
+                line.one_based()
+            ));
         }
     }
 
@@ -148,7 +151,7 @@ impl Reading {
         let unsent: Tokens = thinking.map(|tokens| Tokens(tokens.into())).sum();
         if let Some(model) = self.index.resuming_model(&self.chain).filter(|_| unsent > Tokens::ZERO) {
             let Tokens(unsent) = self.calibration().scale_to_api(unsent);
-            ui.status(format_args!(
+            ui.print_status(format_args!(
                 "thinking  {} tokens of other models are not counted, since {model} resumes the session",
                 count(unsent)
             ));
@@ -165,9 +168,9 @@ impl Reading {
         // The file may grow until it is read to its end.
         let reading = Self::of_input(input, u64::MAX, len, ui)?;
         if reading.index.n_bytes == 0 {
-            return Err(empty(&reading.name));
+            return Err(empty_file_error(&reading.name));
         }
-        reading.say_found(found, ui);
+        reading.report_found(found, ui);
         Ok(reading)
     }
 
@@ -180,12 +183,12 @@ impl Reading {
     ///
     /// # Errors
     /// When `done` is an error.
-    pub(crate) fn named<T>(&self, done: Result<T, impl Into<anyhow::Error>>) -> Result<T, CommandError> {
+    pub(crate) fn name_errors<T>(&self, done: Result<T, impl Into<anyhow::Error>>) -> Result<T, CommandError> {
         done.map_err(|error| error.into().context(format!("read {}", self.name)).into())
     }
 
     /// Reports which session was found, unless its path or id was given.
-    fn say_found(&self, found: &FoundSession, ui: &Ui) {
+    fn report_found(&self, found: &FoundSession, ui: &Ui) {
         let FoundSession::File { path, by } = found else { return };
         let agent = match self.index.format {
             Format::Claude => String::new(),
@@ -193,23 +196,29 @@ impl Reading {
             Format::Codex => ", a session of Codex".to_owned(),
         };
         match by {
-            FoundBy::Path | FoundBy::Id => ui.detail(format_args!("reading {}", path.display())),
-            FoundBy::LatestHere => ui.status(format_args!("session   {}{agent}", self.session().label())),
+            FoundBy::Path | FoundBy::Id => ui.print_detail(format_args!("reading {}", path.display())),
+            FoundBy::LatestHere => {
+                ui.print_status(format_args!("session   {}{agent}", self.session_ref().short_label()))
+            }
             FoundBy::LatestAnywhere => {
-                ui.status(format_args!("session   {}, of another project{agent}", self.session().label()));
+                ui.print_status(format_args!(
+                    "session   {}, of another project{agent}",
+                    self.session_ref().short_label()
+                ));
             }
         }
     }
 
     /// As [`Self::of`], limited to the first `len` bytes of a file.
-    pub(crate) fn of_part(input: Input, len: u64, ui: &Ui) -> Result<Self, CommandError> {
+    pub(crate) fn of_part(input: SessionInput, len: u64, ui: &Ui) -> Result<Self, CommandError> {
         Self::of_input(input, len, len, ui)
     }
 
-    fn of_input(mut input: Input, limit: u64, len: u64, ui: &Ui) -> Result<Self, CommandError> {
+    fn of_input(mut input: SessionInput, limit: u64, len: u64, ui: &Ui) -> Result<Self, CommandError> {
         let name = input.name();
         let reader = (&mut input.file).take(limit);
-        let mut watched = ProgressReader { reader, stop: ui.stop(), progress: Progress::start(ui, "reading", len) };
+        let mut watched =
+            ProgressReader { reader, stop: ui.stop_flag(), progress: Progress::start(ui, "reading", len) };
         let index = Index::build(&mut watched).with_context(|| format!("read {name}"))?;
         drop(watched.progress);
         let chain = Chain::find(&index);
@@ -242,30 +251,30 @@ impl Reading {
     }
 
     /// The session as results identify it. Fields that cannot be read are omitted.
-    pub(crate) fn session(&self) -> SessionRef {
-        let own_id = self.place().and_then(session_id).map(str::to_owned);
+    pub(crate) fn session_ref(&self) -> SessionRef {
+        let own_id = self.source_path().and_then(session_id).map(str::to_owned);
         SessionRef {
-            path: self.place().map(|path| path.display().to_string()),
+            path: self.source_path().map(|path| path.display().to_string()),
             id: own_id.or_else(|| archives::last_session(self.session_file()).ok().flatten()),
             title: title_of(self.transcript()).ok(),
-            project: self.project().ok().flatten(),
+            project: self.project_folder().ok().flatten(),
         }
     }
 
     /// The path of the session, also where it is another file that is read.
-    pub(crate) fn place(&self) -> Option<&Path> {
+    pub(crate) fn source_path(&self) -> Option<&Path> {
         self.path.as_deref().or(self.packed.as_deref())
     }
 
     /// The session in a command: the beginning of its id where the client finds it, else its path.
-    pub(crate) fn word(&self) -> String {
-        let Some(path) = self.place() else { return "-".to_owned() };
+    pub(crate) fn command_word(&self) -> String {
+        let Some(path) = self.source_path() else { return "-".to_owned() };
         let id = session_id(path).filter(|_| is_among_projects(path));
         id.map_or_else(|| path.display().to_string(), |id| short_id(id).to_owned())
     }
 
     /// The working directory, from the first active entry that has one.
-    pub(crate) fn project(&self) -> io::Result<Option<String>> {
+    pub(crate) fn project_folder(&self) -> io::Result<Option<String>> {
         let mut buffer = Vec::new();
         // Claude Code says it on each entry, others in the first line of the file.
         let header = (self.index.format != Format::Claude).then_some(LineNo(0));
@@ -279,23 +288,23 @@ impl Reading {
     }
 
     /// The last context usage that the client recorded.
-    pub(crate) fn measured(&self) -> Option<Tokens> {
+    pub(crate) fn measured_usage(&self) -> Option<Tokens> {
         self.lowered_from.or_else(|| recorded_context(self.transcript()).ok().flatten())
     }
 
     /// Loads the figures that `archive` has of the session and of the one that it was made from.
-    pub(crate) fn inherit(&mut self, archive: &dyn Archive) {
-        self.inherited = self.path.as_deref().and_then(|path| Inherited::of(archive, path));
+    pub(crate) fn load_figures(&mut self, archive: &dyn Archive) {
+        self.inherited = self.path.as_deref().and_then(|path| InheritedFigures::of(archive, path));
         self.lowered_from = figures::lowered_from(archive, &self.file, &self.index, &self.chain);
     }
 
     pub(crate) fn calibration(&self) -> Calibration {
-        Inherited::calibration(self.inherited, &self.index, &self.chain)
+        InheritedFigures::calibration_with(self.inherited, &self.index, &self.chain)
     }
 
     /// The origin of the context usage.
-    pub(crate) fn usage_origin(&self) -> Origin {
-        figures::origin(&self.index, &self.chain, self.lowered_from, &self.calibration())
+    pub(crate) fn usage_origin(&self) -> UsageOrigin {
+        figures::usage_origin(&self.index, &self.chain, self.lowered_from, &self.calibration())
     }
 
     /// The session on disk.
@@ -307,21 +316,24 @@ impl Reading {
     }
 
     /// The session on disk, as the source of a rewrite.
-    pub(crate) fn origin(&self) -> RewriteSource<'_> {
+    pub(crate) fn rewrite_source(&self) -> RewriteSource<'_> {
         let file = self.drafted.as_ref().map_or(&self.file, |drafted| &drafted.file);
         RewriteSource { file, path: self.path.as_deref(), base: None }
     }
 
     /// Reads the file once more through `read`, with a progress bar named `label` that ends at `total` bytes.
-    pub(crate) fn again<T>(
+    pub(crate) fn read_again<T>(
         &mut self,
         ui: &Ui,
         label: &str,
         total: u64,
         read: impl FnOnce(ProgressReader<'_, &mut File>, &Index, &Chain) -> io::Result<T>,
     ) -> Result<T, CommandError> {
-        let watched =
-            ProgressReader { reader: &mut self.file, stop: ui.stop(), progress: Progress::start(ui, label, total) };
+        let watched = ProgressReader {
+            reader: &mut self.file,
+            stop: ui.stop_flag(),
+            progress: Progress::start(ui, label, total),
+        };
         Ok(read(watched, &self.index, &self.chain).with_context(|| format!("read {}", self.name))?)
     }
 

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use clap::ValueEnum;
 
 use super::error::CommandError;
-use super::reading::Reading;
-use super::restore::lineage;
+use super::reading::SessionReading;
+use super::restore::read_lineage;
 use crate::report::refs::{CallRow, MessageRow, RefState, Refs};
 use crate::session::archives;
 use ctxc_core::apply::{ToolCalls, describe_calls, each_text, is_placeholder, open_cuts, read_calls};
@@ -20,7 +20,7 @@ use ctxc_transcript::{Calibration, IdHash, Index, LineNo};
 pub(crate) struct RefsRequest {
     pub(crate) state: Option<RefState>,
     pub(crate) tool: Option<String>,
-    pub(crate) sort: Sort,
+    pub(crate) sort: SortOrder,
     pub(crate) lists_messages: bool,
     /// The URL of the archive, which knows the cut items.
     pub(crate) archive: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct RefsRequest {
 
 /// The order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Sort {
+pub(crate) enum SortOrder {
     /// Oldest first
     Age,
     /// Largest first
@@ -36,23 +36,23 @@ pub(crate) enum Sort {
 }
 
 /// Lists the items of the session that was read.
-pub(crate) fn list(request: &RefsRequest, mut reading: Reading) -> Result<Refs, CommandError> {
+pub(crate) fn list_items(request: &RefsRequest, mut reading: SessionReading) -> Result<Refs, CommandError> {
     let summaries = SummarizedItems::of(request, &mut reading);
-    let calls = reading.named(read_calls(reading.transcript(), &Protections::default()))?;
-    let mut rows = reading.named(call_rows(&reading, &calls, &summaries))?;
+    let calls = reading.name_errors(read_calls(reading.transcript(), &Protections::default()))?;
+    let mut rows = reading.name_errors(call_rows(&reading, &calls, &summaries))?;
     rows.retain(|row| request.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
     rows.retain(|row| request.state.is_none_or(|state| state == row.state));
     let mut messages = Vec::new();
     if request.lists_messages {
-        messages = reading.named(message_rows(&reading, &summaries))?;
+        messages = reading.name_errors(message_rows(&reading, &summaries))?;
         messages.retain(|row| request.state.is_none_or(|state| state == row.state));
     }
-    if request.sort == Sort::Tokens {
+    if request.sort == SortOrder::Tokens {
         rows.sort_by_key(|row| Reverse(row.tokens));
         messages.sort_by_key(|row| Reverse(row.tokens));
     }
     let measure = Calibration::learn_from_usage(&reading.index, &reading.chain);
-    Ok(Refs::new(reading.session(), measure, rows, request.lists_messages.then_some(messages)))
+    Ok(Refs::new(reading.session_ref(), measure, rows, request.lists_messages.then_some(messages)))
 }
 
 /// Items that were replaced by summaries, which only the archive can tell from originals.
@@ -64,13 +64,13 @@ struct SummarizedItems {
 
 impl SummarizedItems {
     /// An archive that cannot be read counts as none.
-    fn of(request: &RefsRequest, reading: &mut Reading) -> Self {
+    fn of(request: &RefsRequest, reading: &mut SessionReading) -> Self {
         let archive = request.archive.as_deref().and_then(|url| archives::open_existing(url).ok());
         let Some(archive) = archive else { return Self::default() };
-        if reading.past.known.is_none() && reading.recognise(&*archive).is_err() {
+        if reading.past.known.is_none() && reading.recognise_in(&*archive).is_err() {
             return Self::default();
         }
-        let Ok(lineage) = lineage(&reading.past.history, &*archive) else { return Self::default() };
+        let Ok(lineage) = read_lineage(&reading.past.history, &*archive) else { return Self::default() };
         let open = open_cuts(&lineage);
         let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
         let lines: HashMap<IdHash, LineNo> = Index::lines_by_uuid(&reading.index, uuids);
@@ -80,7 +80,11 @@ impl SummarizedItems {
     }
 }
 
-fn call_rows(reading: &Reading, calls: &ToolCalls, summaries: &SummarizedItems) -> std::io::Result<Vec<CallRow>> {
+fn call_rows(
+    reading: &SessionReading,
+    calls: &ToolCalls,
+    summaries: &SummarizedItems,
+) -> std::io::Result<Vec<CallRow>> {
     let mut described = describe_calls(&reading.file, &reading.index, calls.calls.iter().map(|call| call.call))?;
     let row = |(at, call): (usize, &ctxc_core::plan::ToolCall)| {
         let known = described.remove(&call.call)?;
@@ -106,7 +110,7 @@ fn call_rows(reading: &Reading, calls: &ToolCalls, summaries: &SummarizedItems) 
     Ok(calls.calls.iter().enumerate().filter_map(row).collect())
 }
 
-fn message_rows(reading: &Reading, summaries: &SummarizedItems) -> std::io::Result<Vec<MessageRow>> {
+fn message_rows(reading: &SessionReading, summaries: &SummarizedItems) -> std::io::Result<Vec<MessageRow>> {
     let mut rows = Vec::new();
     each_text(reading.transcript(), Roles::Both, |line, text| {
         if text.trim().is_empty() {

@@ -1,9 +1,9 @@
 //! The session with the edits of an operation, and all consequences of them: rendered, and not written yet.
 
 use super::error::CommandError;
-use super::open::{Identity, OpenSession};
-use super::planned::Planned;
-use crate::session::options::Output;
+use super::open::{OpenSession, ResultIdentity};
+use super::planned::PlannedOperation;
+use crate::session::options::OutputChoice;
 use ctxc_core::apply::{
     ComposedSession, Consequences, Gauge, RebasedSession, RenderInput, Rewrite, ThinkingReach, ThinkingRemoved,
     ThinkingRule, follow_up, recorded_context, unchanged_tokens,
@@ -25,7 +25,7 @@ pub(super) struct Rendering {
 
 impl Rendering {
     /// The `chars4` tokens by which the model sees less than of the session without operations.
-    pub(super) fn saved(&self) -> i64 {
+    pub(super) fn saved_tokens(&self) -> i64 {
         if let Some(recorded) = &self.rebased.recorded {
             return recorded.saved;
         }
@@ -38,21 +38,25 @@ impl Rendering {
 impl OpenSession<'_> {
     /// The size of the context if `rewrite` were carried out now, with all consequences and with the edits that are already
     /// planned, in the estimate that the user asked for.
-    pub(crate) fn size(&self, rewrite: &Rewrite, reach: ThinkingReach) -> Result<Tokens, CommandError> {
+    pub(crate) fn size_with_consequences(
+        &self,
+        rewrite: &Rewrite,
+        reach: ThinkingReach,
+    ) -> Result<Tokens, CommandError> {
         let (index, chain) = (&self.reading.index, &self.reading.chain);
         // An empty rewrite has no consequences, and finding consequences takes another pass over the file.
         if rewrite.is_nothing() && self.reading.past.pending.is_empty() && reach == ThinkingReach::BehindChange {
-            return Ok(self.estimate().context_size(rewrite.remaining_totals(index, chain).context_tokens()));
+            return Ok(self.chosen_calibration().context_size(rewrite.remaining_totals(index, chain).context_tokens()));
         }
-        let mut planned = Planned::of(rewrite.clone(), reach, self.settings.thinking, &self.reading);
+        let mut planned = PlannedOperation::of(rewrite.clone(), reach, self.settings.thinking, &self.reading);
         let Rendering { consequences, left, .. } = self.render(&mut planned)?;
-        Ok(self.estimate().context_size(consequences.expected_totals(left).context_tokens()))
+        Ok(self.chosen_calibration().context_size(consequences.expected_totals(left).context_tokens()))
     }
 
     /// Applies `planned` to the session, with all consequences. Answers to open calls are added to its edits.
-    pub(super) fn render(&self, planned: &mut Planned) -> Result<Rendering, CommandError> {
+    pub(super) fn render(&self, planned: &mut PlannedOperation) -> Result<Rendering, CommandError> {
         let reading = &self.reading;
-        let made = reading.made(self.archive.as_deref());
+        let made = reading.render_input(self.archive.as_deref());
         if planned.edits.is_nothing() && planned.expected.is_empty() {
             let rebased = made.as_read()?;
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
@@ -68,12 +72,12 @@ impl OpenSession<'_> {
     fn render_newest(
         &self,
         history: &mut History,
-        planned: &Planned,
+        planned: &PlannedOperation,
         made: RenderInput<'_>,
     ) -> Result<Rendering, CommandError> {
         if let Some(rebased) = made.find_recorded(history, &self.rendered)? {
             let mut rewrite = Rewrite::default();
-            self.stand_as(&mut rewrite);
+            self.set_session_id(&mut rewrite);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
             return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
         }
@@ -100,7 +104,7 @@ impl OpenSession<'_> {
         let calibration =
             if rebased.base.is_source { self.calibration } else { Calibration::learn_from_usage(index, stored) };
         let left = rewrite.remaining_totals(index, chain);
-        let consequences = self.reading.named(follow_up(
+        let consequences = self.reading.name_errors(follow_up(
             Transcript { file: &rebased.base.file, index, chain },
             &calibration,
             ThinkingRule { policy, reach },
@@ -108,24 +112,24 @@ impl OpenSession<'_> {
             &mut rewrite,
         ))?;
         if !rebased.base.is_source {
-            self.stand_as(&mut rewrite);
+            self.set_session_id(&mut rewrite);
         }
         Ok(Rendering { rebased, rewrite, consequences, left })
     }
 
     /// Gives the result the session id of the file, with the title that ctxc gave it, or that of the source. A new session
     /// gets its id and its title later.
-    fn stand_as(&self, rewrite: &mut Rewrite) {
+    fn set_session_id(&self, rewrite: &mut Rewrite) {
         let Some(known) = self.reading.past.known.as_ref() else { return };
         let Some(version) = known.version.as_ref() else { return };
         match (&self.settings.output, self.identity) {
-            (Output::NewSession(_), _) => {}
-            (_, Identity::Source) => {
+            (OutputChoice::NewSession(_), _) => {}
+            (_, ResultIdentity::Source) => {
                 let is_other =
                     |id: &String| known.state.session_ids != SessionIdsHash::of(id) || self.reading.has_grown();
                 rewrite.session = version.source_session.clone().filter(is_other);
             }
-            (_, Identity::File) => {
+            (_, ResultIdentity::File) => {
                 let Some(id) = &version.session else { return };
                 rewrite.appended.extend(version.own_title().map(|title| title_line(id, &title)));
                 rewrite.session = Some(id.clone());
@@ -135,7 +139,7 @@ impl OpenSession<'_> {
 
     /// The consequences of `rendering` for the file that was read: what the operations before this one led to is in that
     /// already.
-    pub(super) fn consequences(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
+    pub(super) fn consequences_for_file(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
         let Rendering { rebased, rewrite, consequences, left } = rendering;
         let (consequences, left, reading) = (*consequences, *left, &self.reading);
         if rebased.base.is_source {

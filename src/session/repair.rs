@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::anyhow;
 
-use super::compact::take;
+use super::compact::draft_edits;
 use super::error::CommandError;
 use crate::report::repair::{LeftProblem, MendedProblem, RepairedSession};
 use crate::session::open::OpenSession;
-use crate::session::rewrite::Intent;
+use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{
     Mend, PlannedMend, Problem, ProblemKind, Rewrite, ThinkingReach, check_transcript, new_problems, plan_mends,
 };
@@ -22,31 +22,38 @@ const MOST_ROUNDS: usize = 200;
 ///
 /// # Errors
 /// When the session is not one of Claude Code, or the result cannot be written.
-pub(crate) fn repair(thinking: ThinkingReach, mut work: OpenSession<'_>) -> Result<RepairedSession, CommandError> {
+pub(crate) fn repair_session(
+    thinking: ThinkingReach,
+    mut work: OpenSession<'_>,
+) -> Result<RepairedSession, CommandError> {
     let format = work.reading.index.format;
     if format != Format::Claude {
         return Err(CommandError::from(anyhow!("{} is a session of {}", work.reading.name, format.agent_name()))
-            .hint("only the damage of Claude Code's sessions is known; `ctxc check` names the problems of others"));
+            .with_hint(
+                "only the damage of Claude Code's sessions is known; `ctxc check` names the problems of others",
+            ));
     }
-    let origins = Origins::of(&work);
+    let origins = LineOrigins::of(&work);
     work.reading.past.repairs = true;
     let mut tried: HashSet<(ProblemKind, u64, u32)> = HashSet::new();
     let mut mended = Vec::new();
     for _ in 0..MOST_ROUNDS {
         let reading = &work.reading;
         let problems: Vec<Problem> = check_transcript(&reading.index, &reading.chain);
-        let (lines, n_stored) = (&reading.past.lines, reading.made(None).n_stored());
-        let planned = reading.named(plan_mends(reading.transcript(), &problems, lines, n_stored))?;
-        let new = |it: &PlannedMend| tried.insert((it.problem.kind, it.problem.subject.0, origins.key(&work, it)));
+        let (lines, n_stored) = (&reading.past.lines, reading.render_input(None).n_stored());
+        let planned = reading.name_errors(plan_mends(reading.transcript(), &problems, lines, n_stored))?;
+        let new = |it: &PlannedMend| tried.insert((it.problem.kind, it.problem.subject.0, origins.mend_key(&work, it)));
         let planned: Vec<PlannedMend> = planned.into_iter().filter(new).collect();
         if planned.is_empty() {
             break;
         }
         let edits: Vec<Edit> = planned.iter().flat_map(|it| it.edits.clone()).collect();
         mended.extend(
-            planned.iter().map(|it| MendedProblem::new(&it.problem, it.mend, origins.line(&work, it.problem.line))),
+            planned
+                .iter()
+                .map(|it| MendedProblem::new(&it.problem, it.mend, origins.source_line(&work, it.problem.line))),
         );
-        take(&mut work, edits, &Rewrite::default())?;
+        draft_edits(&mut work, edits, &Rewrite::default())?;
     }
     let mut reach = thinking;
     let mut left = Vec::new();
@@ -56,7 +63,7 @@ pub(crate) fn repair(thinking: ThinkingReach, mut work: OpenSession<'_>) -> Resu
         drafted.before.problems.extend(new_problems(&drafted.before.problems, rest.clone()));
     }
     for problem in rest {
-        let line = origins.line(&work, problem.line);
+        let line = origins.source_line(&work, problem.line);
         if matches!(problem.kind, ProblemKind::UnsignedThinking | ProblemKind::MisplacedThinking) {
             reach = ThinkingReach::Everywhere;
             mended.push(MendedProblem::new(&problem, Mend::ThinkingRemoved, line));
@@ -64,15 +71,15 @@ pub(crate) fn repair(thinking: ThinkingReach, mut work: OpenSession<'_>) -> Resu
             left.push(LeftProblem::new(&problem, line));
         }
     }
-    let intent = Intent::offline("repair", "no damage that can be repaired");
-    let outcome = work.finish(Rewrite::default(), reach, intent)?;
+    let intent = OperationIntent::without_calls("repair", "no damage that can be repaired");
+    let outcome = work.carry_out_plan(Rewrite::default(), reach, intent)?;
     Ok(RepairedSession { outcome, mended, left })
 }
 
 /// The places of lines in the file that was read.
-struct Origins(HashMap<LineAddress, LineNo>);
+struct LineOrigins(HashMap<LineAddress, LineNo>);
 
-impl Origins {
+impl LineOrigins {
     fn of(work: &OpenSession<'_>) -> Self {
         let reading = &work.reading;
         let lines = reading.index.lines();
@@ -80,12 +87,12 @@ impl Origins {
     }
 
     /// The line of the file that `line` of the draft is, from 1; `None` for one that a mend inserted.
-    fn line(&self, work: &OpenSession<'_>, line: LineNo) -> Option<u32> {
+    fn source_line(&self, work: &OpenSession<'_>, line: LineNo) -> Option<u32> {
         let address = work.reading.past.lines.get(line).0?;
         self.0.get(&address).map(|line| line.one_based())
     }
 
-    fn key(&self, work: &OpenSession<'_>, planned: &PlannedMend) -> u32 {
-        self.line(work, planned.problem.line).unwrap_or_default()
+    fn mend_key(&self, work: &OpenSession<'_>, planned: &PlannedMend) -> u32 {
+        self.source_line(work, planned.problem.line).unwrap_or_default()
     }
 }

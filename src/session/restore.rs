@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 
-use super::cut::{Matches, TargetSpec, Targets, list};
+use super::cut::{MatchPolicy, TargetQuery, TargetSpec, list_hint};
 use super::error::CommandError;
-use super::planned::Planned;
-use super::reading::Reading;
+use super::planned::PlannedOperation;
+use super::reading::SessionReading;
 use crate::report::outcome::BeforeAfter;
 use crate::report::restored::{ItemOutcome, RestoredItem, RestoredOutcome, RestoredReport, RestoredRow, why_unchanged};
 use crate::session::archives;
 use crate::session::open::OpenSession;
-use crate::session::rewrite::Intent;
+use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{ApplyError, NamedCuts, OpenCut, ReturnOutcome, Savings};
 use ctxc_core::apply::{find_absent, find_cutting_edits, find_named_cuts, open_cuts};
 use ctxc_core::plan::Target;
@@ -23,16 +23,16 @@ use ctxc_store::{Archive, Cut, Operation};
 ///
 /// # Errors
 /// When anything fails; then nothing has changed.
-pub(crate) fn restore(
-    named: &Targets,
+pub(crate) fn restore_targets(
+    named: &TargetQuery,
     archive: &str,
     mut work: OpenSession<'_>,
 ) -> Result<RestoredReport, CommandError> {
-    let Targets { specs, roles, matches, .. } = named;
+    let TargetQuery { specs, roles, matches, .. } = named;
     let archive = archives::open_existing(archive)?;
     refuse_unknown(&work.reading)?;
     let reading = &work.reading;
-    let lineage = lineage(&reading.past.history, &*archive)?;
+    let lineage = read_lineage(&reading.past.history, &*archive)?;
     let open = open_cuts(&lineage);
     let targets: Vec<&Target> = specs.iter().map(|spec| &spec.target).collect();
     let recalled = find_named_cuts(reading.transcript(), &open, &targets, *roles, &*archive)?;
@@ -41,37 +41,42 @@ pub(crate) fn restore(
     let mut gone = find_absent(&unknown, *roles, &reading.index, &lineage, &*archive)?.into_iter();
     let gone: Vec<Option<OpenCut>> =
         recalled.iter().map(|it| if *it == NamedCuts::Nothing { gone.next().flatten() } else { None }).collect();
-    let places = places(specs, recalled, &open, *matches)?;
+    let places = resolve_places(specs, recalled, &open, *matches)?;
     let wanted: BTreeSet<usize> = places.iter().flatten().flatten().copied().collect();
     let cuts: Vec<OpenCut> = wanted.iter().filter_map(|at| open.get(*at).cloned()).collect();
-    let rebased = reading.made(Some(&*archive)).rebase_session(&reading.past.history, &Savings::default())?;
-    let (gives_back, returned) = reading.named(find_cutting_edits(&rebased, &reading.past.history, &cuts))?;
+    let rebased = reading.render_input(Some(&*archive)).rebase_session(&reading.past.history, &Savings::default())?;
+    let (gives_back, returned) = reading.name_errors(find_cutting_edits(&rebased, &reading.past.history, &cuts))?;
     drop(rebased);
-    let mut rows = rows(specs, &places, &open, &wanted, &returned);
+    let mut rows = restored_rows(specs, &places, &open, &wanted, &returned);
     for (row, cut) in rows.iter_mut().zip(&gone) {
         let Some(cut) = cut else { continue };
         row.outcome = RestoredOutcome::Failed;
-        row.items.push(item(cut, &ReturnOutcome::Gone(Some(cut.last.clone()))));
+        row.items.push(restored_item(cut, &ReturnOutcome::Gone(Some(cut.last.clone()))));
     }
-    named.check(rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
+    named.refuse_if_unmatched(rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
     let noted = returned.into_iter().filter_map(|it| match it {
         ReturnOutcome::Restored(cut) => Some(cut),
         ReturnOutcome::Gone(_) => None,
     });
     let cuts = noted.collect();
-    let edits =
-        OperationEdits { gives_back, thinking: work.settings.thinking, ..reading.edits(reading.past.pending.clone()) };
+    let edits = OperationEdits {
+        gives_back,
+        thinking: work.settings.thinking,
+        ..reading.operation_with(reading.past.pending.clone())
+    };
     let is_all =
         !edits.gives_back.is_empty() && reading.past.history.with_operation(edits.clone()).active_edits().is_empty();
     let is_source = is_all && !reading.has_grown();
     drop(archive);
-    let outcome =
-        work.rewrite(Planned { edits, cuts, ..Planned::default() }, Intent::offline("restore", why_unchanged(&rows)))?;
+    let outcome = work.rewrite(
+        PlannedOperation { edits, cuts, ..PlannedOperation::default() },
+        OperationIntent::without_calls("restore", why_unchanged(&rows)),
+    )?;
     Ok(RestoredReport::new(outcome, rows, is_source))
 }
 
 /// Refuses a session that is not in the archive.
-pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
+pub(crate) fn refuse_unknown(reading: &SessionReading) -> Result<(), CommandError> {
     match &reading.past.known {
         Some(_) => Ok(()),
         // An empty session has lost nothing.
@@ -83,7 +88,7 @@ pub(crate) fn refuse_unknown(reading: &Reading) -> Result<(), CommandError> {
 }
 
 /// The effective operations of `history`, newest first, as the archive lists them.
-pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
+pub(crate) fn read_lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Operation>, CommandError> {
     let mut lineage = Vec::new();
     for operation in history.active_operations().rev() {
         lineage.extend(archive.find_operation(&operation.operation)?);
@@ -92,11 +97,11 @@ pub(crate) fn lineage(history: &History, archive: &dyn Archive) -> Result<Vec<Op
 }
 
 /// The cuts that each target names; `None` if the item is not cut. An ambiguous target is refused.
-fn places(
+fn resolve_places(
     specs: &[TargetSpec],
     recalled: Vec<NamedCuts>,
     open: &[OpenCut],
-    matches: Matches,
+    matches: MatchPolicy,
 ) -> Result<Vec<Option<Vec<usize>>>, CommandError> {
     let of_one = |(spec, recalled): (&TargetSpec, NamedCuts)| match recalled {
         NamedCuts::Nothing => Ok(Some(Vec::new())),
@@ -104,7 +109,7 @@ fn places(
         NamedCuts::Cuts(places) => Ok(Some(places)),
         NamedCuts::Several(places) => {
             let is_message = matches!(spec.target, Target::Message(_));
-            if is_message && matches == Matches::All {
+            if is_message && matches == MatchPolicy::All {
                 return Ok(Some(places));
             }
             let (what, hint) = if is_message {
@@ -115,14 +120,14 @@ fn places(
             let n_fitting = places.len();
             let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.name.clone());
             Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}, nothing was changed", spec.typed))
-                .hint(list(hint, rows)))
+                .with_hint(list_hint(hint, rows)))
         }
     };
     specs.iter().zip(recalled).map(of_one).collect()
 }
 
 /// A row for each target. An item that two targets name is in the row of the first.
-fn rows(
+fn restored_rows(
     specs: &[TargetSpec],
     places: &[Option<Vec<usize>>],
     open: &[OpenCut],
@@ -135,7 +140,7 @@ fn rows(
             return RestoredRow { target: spec.typed.clone(), outcome: RestoredOutcome::NotCut, items: Vec::new() };
         };
         let items: Vec<RestoredItem> =
-            places.iter().filter_map(|at| Some(item(open.get(*at)?, by_place.remove(at)?))).collect();
+            places.iter().filter_map(|at| Some(restored_item(open.get(*at)?, by_place.remove(at)?))).collect();
         let outcome = if items.iter().any(|item| item.outcome == ItemOutcome::Restored) {
             RestoredOutcome::Restored
         } else if !items.is_empty() {
@@ -150,7 +155,7 @@ fn rows(
     specs.iter().zip(places).map(row).collect()
 }
 
-fn item(cut: &OpenCut, returned: &ReturnOutcome) -> RestoredItem {
+fn restored_item(cut: &OpenCut, returned: &ReturnOutcome) -> RestoredItem {
     let (outcome, tokens) = match returned {
         ReturnOutcome::Restored(Cut { before, after, .. }) => {
             (ItemOutcome::Restored, Some(BeforeAfter { before: *before, after: *after }))

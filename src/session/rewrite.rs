@@ -7,17 +7,19 @@ use anyhow::anyhow;
 use super::codex_append::RolloutEnd;
 use super::error::CommandError;
 use super::open::OpenSession;
-use super::planned::Planned;
-use super::reading::Reading;
+use super::planned::PlannedOperation;
+use super::reading::SessionReading;
 use super::render::Rendering;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
-use crate::report::resume::resume_words;
-use crate::report::size::short;
+use crate::report::resume::resume_command;
+use crate::report::size::format_rounded;
 use crate::session::archives;
-use crate::session::options::{Keep, Mode, Output, Rewriting};
+use crate::session::options::{ArchiveChoice, OutputChoice, RewriteSettings, RunMode};
 use crate::session::rollout::refuse_changes;
-use crate::session::write::{Changes, FreshSession, WriteJob, agent_of, fresh, into_session, undo_words};
+use crate::session::write::{
+    FreshSession, WriteInput, WriteJob, fresh_session, make_new_session, named_agent, undo_command,
+};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Rewrite, RewriteOutcome, ThinkingReach, has_placeholder, set_agent_id, unnamed_file};
 use ctxc_core::version::{OperationEdits, ThinkingPolicy};
@@ -31,7 +33,7 @@ pub(crate) const LOST_PAST: &str = "already edited by ctxc, and its original is 
 
 /// An operation as reports and the archive name it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Intent<'a> {
+pub(crate) struct OperationIntent<'a> {
     pub(crate) verb: &'static str,
     /// The reason to report if nothing changes.
     pub(crate) unchanged: &'a str,
@@ -39,28 +41,28 @@ pub(crate) struct Intent<'a> {
     pub(crate) calls: OperationCost,
 }
 
-impl<'a> Intent<'a> {
+impl<'a> OperationIntent<'a> {
     /// An operation that asks no server.
-    pub(crate) fn offline(verb: &'static str, unchanged: &'a str) -> Self {
+    pub(crate) fn without_calls(verb: &'static str, unchanged: &'a str) -> Self {
         Self { verb, unchanged, calls: OperationCost::default() }
     }
 }
 
 impl OpenSession<'_> {
     /// Carries `plan` out with all that follows from it, as [`Self::rewrite`].
-    pub(crate) fn finish(
+    pub(crate) fn carry_out_plan(
         &mut self,
         plan: Rewrite,
         reach: ThinkingReach,
-        intent: Intent<'_>,
+        intent: OperationIntent<'_>,
     ) -> Result<Outcome, CommandError> {
         let format = self.reading.index.format;
         if reach == ThinkingReach::Everywhere && format != Format::Claude {
             return Err(CommandError::from(anyhow!("thinking of {} sessions is not removed", format.agent_name()))
-                .hint("leave out `thinking`: what a provider takes without it is not known"));
+                .with_hint("leave out `thinking`: what a provider takes without it is not known"));
         }
         refuse_changes(&self.reading, &plan)?;
-        let planned = Planned::of(plan, reach, self.settings.thinking, &self.reading);
+        let planned = PlannedOperation::of(plan, reach, self.settings.thinking, &self.reading);
         self.rewrite(planned, intent)
     }
 
@@ -69,16 +71,20 @@ impl OpenSession<'_> {
     ///
     /// # Errors
     /// When the result has a problem that its source has not, or cannot be written; then nothing has changed.
-    pub(crate) fn rewrite(&mut self, mut planned: Planned, intent: Intent<'_>) -> Result<Outcome, CommandError> {
+    pub(crate) fn rewrite(
+        &mut self,
+        mut planned: PlannedOperation,
+        intent: OperationIntent<'_>,
+    ) -> Result<Outcome, CommandError> {
         let is_undo = planned.edits.has_undos();
-        if matches!(self.settings.keep, Keep::In(_)) && !is_undo && !planned.edits.is_nothing() {
+        if matches!(self.settings.keep, ArchiveChoice::In(_)) && !is_undo && !planned.edits.is_nothing() {
             warn_of_lost_past(&mut self.reading, self.ui)?;
         }
         let rendering = self.render(&mut planned)?;
-        let followed = self.consequences(&rendering)?;
+        let followed = self.consequences_for_file(&rendering)?;
         let Rendering { rebased, rewrite, consequences, left } = &rendering;
         if self.settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
-            self.ui.warning(
+            self.ui.print_warning(
                 "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \
                  loop is closed",
             );
@@ -95,8 +101,8 @@ impl OpenSession<'_> {
             ..self.outcome_as_is(intent.verb)
         };
         // Without a place of its own a result that is the source is not written again.
-        let is_written = !is_nothing || matches!(self.settings.output, Output::File(..) | Output::Stdout);
-        if self.settings.mode == Mode::Do && !is_written {
+        let is_written = !is_nothing || matches!(self.settings.output, OutputChoice::File(..) | OutputChoice::Stdout);
+        if self.settings.mode == RunMode::Do && !is_written {
             return Ok(as_is);
         }
         // A session that comes back is as large as the client recorded it then.
@@ -111,7 +117,7 @@ impl OpenSession<'_> {
         };
         let expected = figures(self, consequences.expected_totals(*left), as_is);
         warn_unless_it_pays(&expected, &planned.edits, self.ui);
-        if self.settings.mode == Mode::Show {
+        if self.settings.mode == RunMode::Show {
             return Ok(expected);
         }
         // A new session stands beside its source.
@@ -119,67 +125,68 @@ impl OpenSession<'_> {
         // A subagent lies in a folder of the folder of its session.
         let path = path.and_then(|path| if subagent_id(path).is_some() { path.ancestors().nth(2) } else { Some(path) });
         let folder = path.and_then(|path| self.project_elsewhere(path)).map(str::to_owned);
-        let written = self.write(planned, rendering, expected.cost(intent.calls), intent.verb, is_nothing)?;
+        let written =
+            self.write_rendering(planned, rendering, expected.operation_cost(intent.calls), intent.verb, is_nothing)?;
         let after = written.after;
-        Ok(figures(self, after, written.completed(expected, self.settings, folder.as_deref())))
+        Ok(figures(self, after, written.complete_outcome(expected, self.settings, folder.as_deref())))
     }
 
     /// Writes `rendering`, which is the session with the `planned` operation; `is_copy` says that it is the session as it is.
-    fn write(
+    fn write_rendering(
         &mut self,
-        planned: Planned,
+        planned: PlannedOperation,
         rendering: Rendering,
         cost: OperationCost,
         verb: &'static str,
         is_copy: bool,
-    ) -> Result<Written, CommandError> {
-        let saved = rendering.saved();
+    ) -> Result<WrittenResult, CommandError> {
+        let saved = rendering.saved_tokens();
         let Rendering { rebased, mut rewrite, .. } = rendering;
         let Self { settings, ui, reading, title, .. } = self;
         let format = reading.index.format;
-        let fresh = fresh(&settings.output, reading.place(), format).filter(|_| !is_copy);
+        let fresh = fresh_session(&settings.output, reading.source_path(), format).filter(|_| !is_copy);
         if let Some(fresh) = &fresh {
-            into_session(verb, fresh, title, &mut rewrite);
+            make_new_session(verb, fresh, title, &mut rewrite);
         }
-        if let Some(agent) = agent_of(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
-            reading.named(set_agent_id(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
+        if let Some(agent) = named_agent(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
+            reading.name_errors(set_agent_id(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
         }
         // A rollout of Codex is appended to: what it would be goes to a file of its own first.
         let end = match (&settings.output, format, reading.path.clone()) {
-            (Output::InPlace(_), Format::Codex, Some(path)) if !settings.replaces_rollouts => {
+            (OutputChoice::InPlace(_), Format::Codex, Some(path)) if !settings.replaces_rollouts => {
                 Some((path, RolloutEnd::of(reading)?, unnamed_file()?))
             }
             _ => None,
         };
         let sink = end.as_ref().map(|(.., result)| result.try_clone()).transpose()?;
-        let output = if sink.is_some() { &Output::Stdout } else { &settings.output };
+        let output = if sink.is_some() { &OutputChoice::Stdout } else { &settings.output };
         let (keep, title) = (&settings.keep, title.clone());
         let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost, sink };
-        let (mut done, deposit) = job.run(reading, Changes { rewrite: &rewrite, planned, saved, rebased }, ui)?;
+        let (mut done, deposit) = job.run(reading, WriteInput { rewrite: &rewrite, planned, saved, rebased }, ui)?;
         if let Some((path, end, result)) = end {
-            end.append(&path, &result, verb, &mut done)?;
+            end.append_result(&path, &result, verb, &mut done)?;
         }
         let mut after = Totals::of(&reading.index, &reading.chain);
         rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
-        if let Keep::In(url) = &settings.keep {
+        if let ArchiveChoice::In(url) = &settings.keep {
             archives::warn_of_size(url, settings.keep_max, ui);
         }
         if let Some(deposit) = deposit {
-            ui.detail(format_args!("archived  {deposit}"));
+            ui.print_detail(format_args!("archived  {deposit}"));
         }
         if let (Some(reason), Some(backup)) = (&done.not_read_back, &done.backup) {
-            ui.warning(format_args!(
+            ui.print_warning(format_args!(
                 "the archive does not give back the session that was replaced ({reason}); keep {}",
                 backup.display()
             ));
-            ui.hint("run `ctxc archive check --repair`");
+            ui.print_hint("run `ctxc archive check --repair`");
         }
-        Ok(Written { done, deposit, fresh, after })
+        Ok(WrittenResult { done, deposit, fresh, after })
     }
 }
 
 /// A result that was written.
-struct Written {
+struct WrittenResult {
     done: RewriteOutcome,
     deposit: Option<DepositSize>,
     fresh: Option<FreshSession>,
@@ -187,14 +194,14 @@ struct Written {
     after: Totals,
 }
 
-impl Written {
+impl WrittenResult {
     /// The outcome that was `expected`, with the place of the result; `folder` is its project, if that is not the current
     /// folder.
-    fn completed(self, expected: Outcome, settings: &Rewriting, folder: Option<&str>) -> Outcome {
+    fn complete_outcome(self, expected: Outcome, settings: &RewriteSettings, folder: Option<&str>) -> Outcome {
         let Self { done, deposit, fresh, .. } = self;
         let display = |path: &Path| path.display().to_string();
         // A path is reported as it was typed.
-        let typed = if let Output::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
+        let typed = if let OutputChoice::File(path, _) = &settings.output { Some(path) } else { done.path.as_ref() };
         let backup = done.backup.as_deref().map(display);
         let outcome = Outcome {
             output: typed.map(|path| display(path)),
@@ -203,10 +210,10 @@ impl Written {
             deposit,
             not_read_back: done.not_read_back.filter(|_| backup.is_some()),
             backup,
-            resume: fresh.as_ref().map(|fresh| resume_words(&fresh.id, &fresh.path, folder)),
+            resume: fresh.as_ref().map(|fresh| resume_command(&fresh.id, &fresh.path, folder)),
             ..expected
         };
-        let undo = done.operation.is_some().then(|| undo_words(settings, &outcome)).flatten();
+        let undo = done.operation.is_some().then(|| undo_command(settings, &outcome)).flatten();
         Outcome { operation: done.operation, undo, ..outcome }
     }
 }
@@ -216,24 +223,27 @@ fn warn_unless_it_pays(outcome: &Outcome, edits: &OperationEdits, ui: &Ui) {
     // Whoever picks or repairs does so for what is in the result.
     let is_change =
         outcome.unchanged.is_none() && edits.changes_something() && !["pick", "repair"].contains(&outcome.verb);
-    let Some(warning) = outcome.prompt_cache.filter(|_| is_change).and_then(|cost| cost.warning()) else { return };
-    ui.warning(warning);
+    let Some(warning) = outcome.prompt_cache.filter(|_| is_change).and_then(|cost| cost.warning_text()) else { return };
+    ui.print_warning(warning);
     let larger = match outcome.verb {
         "fit" => "a lower --to".to_owned(),
         _ => {
-            format!("a larger cut, such as `ctxc fit --to {}`,", short(Tokens(outcome.tokens.calibrated.before.0 / 2)))
+            format!(
+                "a larger cut, such as `ctxc fit --to {}`,",
+                format_rounded(Tokens(outcome.tokens.calibrated.before.0 / 2))
+            )
         }
     };
-    ui.hint(format_args!(
+    ui.print_hint(format_args!(
         "{larger} pays sooner; once the prompt cache has expired, 5 minutes to an hour after the last request, any cut does"
     ));
 }
 
 /// Warns about a session that ctxc shortened before but whose original is not in the archive (N-05).
-fn warn_of_lost_past(reading: &mut Reading, ui: &Ui) -> Result<(), CommandError> {
+fn warn_of_lost_past(reading: &mut SessionReading, ui: &Ui) -> Result<(), CommandError> {
     let is_source = reading.past.known.as_ref().is_none_or(|known| known.version.is_none());
-    if is_source && reading.named(has_placeholder(reading.session_file()))? {
-        ui.warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
+    if is_source && reading.name_errors(has_placeholder(reading.session_file()))? {
+        ui.print_warning(format_args!("{}: {LOST_PAST}; it can only be restored to its current state", reading.name));
     }
     Ok(())
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
-use super::codex_lock::{CodexLock, ensure_not_loaded};
+use super::codex_lock::{CodexLock, lock_codex_session};
 use super::error::CommandError;
-use super::reading::Reading;
-use crate::session::options::{Consent, Mode, Output, Rewriting};
+use super::reading::SessionReading;
+use crate::session::options::{Consent, OutputChoice, RewriteSettings, RunMode};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::Rewrite;
 use ctxc_transcript::session::{forks_of, rollout_home};
@@ -16,57 +16,62 @@ use ctxc_transcript::{Flags, Format, LineNo, read_line};
 /// Refuses a session of Codex that cannot be changed, or not in this way. One that is to be replaced is locked until the returned
 /// value goes.
 pub(crate) fn refuse_session(
-    reading: &Reading,
-    settings: &Rewriting,
+    reading: &SessionReading,
+    settings: &RewriteSettings,
     ui: &Ui,
 ) -> Result<Option<CodexLock>, CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     if index.format != Format::Codex {
         return Ok(None);
     }
-    let is_in_place = matches!(settings.output, Output::InPlace(_));
+    let is_in_place = matches!(settings.output, OutputChoice::InPlace(_));
     let is_replaced = is_in_place && settings.replaces_rollouts;
     if is_replaced && index.rollout.is_paginated {
         return Err(CommandError::from(anyhow!(
             "{name} is paginated: Codex has places in the file noted elsewhere, so it is not replaced"
         ))
-        .hint("only rollouts in the legacy form (`history_mode`) are replaced in place; nothing was written"));
+        .with_hint("only rollouts in the legacy form (`history_mode`) are replaced in place; nothing was written"));
     }
     if index.rollout.has_rollbacks() && !settings.replaces_rollouts {
         return Err(CommandError::from(anyhow!(
             "{name} has turns that were taken back (`thread_rolled_back`), which ctxc reads and does not change"
         ))
-        .hint("fork it in Codex, and change the fork"));
+        .with_hint("fork it in Codex, and change the fork"));
     }
     let Some(id) = header_id(reading)? else {
         return Err(CommandError::from(anyhow!(
             "{name} does not begin with `session_meta`, and Codex would not open it"
         ))
-        .hint("what it says is shown by `ctxc show`; nothing was written"));
+        .with_hint("what it says is shown by `ctxc show`; nothing was written"));
     };
     if is_in_place && !is_replaced {
         refuse_appending(reading, settings, &id, ui)?;
     }
     match &reading.path {
-        Some(path) if is_replaced && settings.mode == Mode::Do => {
+        Some(path) if is_replaced && settings.mode == RunMode::Do => {
             refuse_forked(path, &id)?;
-            ensure_not_loaded(path, &id).map(Some)
+            lock_codex_session(path, &id).map(Some)
         }
         _ => Ok(None),
     }
 }
 
 /// Refuses to append to a rollout that Codex has open, that is a fork, or without the consent of the user.
-fn refuse_appending(reading: &Reading, settings: &Rewriting, id: &str, ui: &Ui) -> Result<(), CommandError> {
+fn refuse_appending(
+    reading: &SessionReading,
+    settings: &RewriteSettings,
+    id: &str,
+    ui: &Ui,
+) -> Result<(), CommandError> {
     let Some(path) = reading.path.as_deref() else {
         return Err(CommandError::usage(anyhow!("forks of Codex are not changed in place"))
-            .hint("leave out --in-place for a new session, which needs no parent"));
+            .with_hint("leave out --in-place for a new session, which needs no parent"));
     };
-    ensure_not_loaded(path, id)?;
-    if settings.codex_in_place == Consent::Given || settings.mode == Mode::Show {
+    lock_codex_session(path, id)?;
+    if settings.codex_in_place == Consent::Given || settings.mode == RunMode::Show {
         return Ok(());
     }
-    let error = match ui.confirm("append to the session? No provider was seen to take an edited history")? {
+    let error = match ui.ask_yes_no("append to the session? No provider was seen to take an edited history")? {
         Some(true) => return Ok(()),
         Some(false) => anyhow!("cancelled: nothing was written"),
         None => {
@@ -74,16 +79,16 @@ fn refuse_appending(reading: &Reading, settings: &Rewriting, id: &str, ui: &Ui) 
         }
     };
     Err(CommandError::from(error)
-        .hint("leave out --in-place for a new session, or set codex_in_place = true in your own ctxc.toml"))
+        .with_hint("leave out --in-place for a new session, or set codex_in_place = true in your own ctxc.toml"))
 }
 
 /// The id in the header of a rollout, which is the one that counts for Codex.
-pub(crate) fn header_id(reading: &Reading) -> Result<Option<String>, CommandError> {
+pub(crate) fn header_id(reading: &SessionReading) -> Result<Option<String>, CommandError> {
     if reading.index.n_lines() == 0 {
         return Ok(None);
     }
     let mut buffer = Vec::new();
-    let line = reading.named(read_line(reading.session_file(), &reading.index, LineNo(0), &mut buffer))?;
+    let line = reading.name_errors(read_line(reading.session_file(), &reading.index, LineNo(0), &mut buffer))?;
     let id = reading.index.scan_line(line).session_id.and_then(|id| id.string_in(line));
     Ok(id.map(|id| String::from_utf8_lossy(id).into_owned()))
 }
@@ -96,20 +101,20 @@ fn refuse_forked(path: &Path, id: &str) -> Result<(), CommandError> {
     let Some(first) = forks.first() else { return Ok(()) };
     let more = if forks.len() > 1 { format!(" and {} more", forks.len() - 1) } else { String::new() };
     Err(CommandError::from(anyhow!("{}{more} begins with a part of {}", first.display(), path.display()))
-        .hint("Codex could not open such a fork any more (`history_base`); nothing was written"))
+        .with_hint("Codex could not open such a fork any more (`history_base`); nothing was written"))
 }
 
 /// Refuses to cut messages off a session of Codex: what the client says to the model would go with them.
-pub(crate) fn refuse_cutting(reading: &Reading) -> Result<(), CommandError> {
+pub(crate) fn refuse_cutting(reading: &SessionReading) -> Result<(), CommandError> {
     if reading.index.format != Format::Codex {
         return Ok(());
     }
     Err(CommandError::from(anyhow!("messages of a Codex session are not cut off"))
-        .hint("`ctxc fit` and `ctxc compact` replace the oldest by a summary"))
+        .with_hint("`ctxc fit` and `ctxc compact` replace the oldest by a summary"))
 }
 
 /// Refuses changes of a session of Codex that its provider may not take: of what the model said, and of what the client says to it.
-pub(crate) fn refuse_changes(reading: &Reading, plan: &Rewrite) -> Result<(), CommandError> {
+pub(crate) fn refuse_changes(reading: &SessionReading, plan: &Rewrite) -> Result<(), CommandError> {
     let index = &reading.index;
     if index.format != Format::Codex {
         return Ok(());
@@ -121,7 +126,7 @@ pub(crate) fn refuse_changes(reading: &Reading, plan: &Rewrite) -> Result<(), Co
     }
     if plan.edits.keys().any(|line| is_models(*line) && plan.is_seen(*line)) {
         return Err(CommandError::from(anyhow!("answers and calls of a Codex session are not changed"))
-            .hint("name prompts or results; a provider may refuse a response that is not whole"));
+            .with_hint("name prompts or results; a provider may refuse a response that is not whole"));
     }
     Ok(())
 }

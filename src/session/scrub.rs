@@ -126,7 +126,7 @@ impl ScrubFiles {
     }
 
     /// The files that are changed.
-    pub(crate) fn changed(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn changed_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.searched.iter().chain(&self.others).filter(|path| !self.left.contains_key(*path))
     }
 }
@@ -176,12 +176,12 @@ fn running_sessions(config: &Path) -> HashSet<String> {
 ///
 /// # Errors
 /// When there is no such operation, or it removed no text that is long enough.
-pub(crate) fn removed_by(id: &str, archive: &dyn Archive, ui: &Ui) -> Result<Secrets, CommandError> {
+pub(crate) fn removed_texts(id: &str, archive: &dyn Archive, ui: &Ui) -> Result<Secrets, CommandError> {
     let operation = archive.find_operation(id)?.ok_or_else(|| {
-        CommandError::from(anyhow!("no operation {id} in the archive")).hint("run `ctxc log` to find ids")
+        CommandError::from(anyhow!("no operation {id} in the archive")).with_hint("run `ctxc log` to find ids")
     })?;
     let texts = find_removed_texts(archive, &operation.id)?;
-    ui.detail(format_args!("operation {} removed {} texts", operation.id, texts.len()));
+    ui.print_detail(format_args!("operation {} removed {} texts", operation.id, texts.len()));
     Secrets::of_texts(texts.iter().map(String::as_str))
         .ok_or_else(|| anyhow!("operation {} removed no text of at least 16 bytes", operation.id).into())
 }

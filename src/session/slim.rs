@@ -5,13 +5,13 @@ use std::io::{Read, Seek, SeekFrom};
 use anyhow::anyhow;
 
 use super::error::CommandError;
-use super::prune::prune;
-use super::reading::Reading;
+use super::prune::prune_session;
+use super::reading::SessionReading;
 use super::rollout::header_id;
 use crate::report::prune::PruneReport;
 use crate::session::open::OpenSession;
-use crate::session::options::{Mode, Output};
-use crate::session::rewrite::Intent;
+use crate::session::options::{OutputChoice, RunMode};
+use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{PruneResult, PruneSelection, PrunedRow, Rewrite, ThinkingReach};
 use ctxc_core::plan::{ExtraRemoval, PruneStage};
 use ctxc_transcript::scan::EntryKind;
@@ -27,49 +27,49 @@ pub(crate) fn slim_session(work: &mut OpenSession<'_>) -> Result<PruneReport, Co
         Format::Claude => {
             let also = [ExtraRemoval::UiCopies, ExtraRemoval::Progress, ExtraRemoval::Dead].into();
             let stage = PruneStage { also, ..PruneStage::default() };
-            prune("slim", &PruneSelection::from_stage(stage).map_err(CommandError::usage)?, work)
+            prune_session("slim", &PruneSelection::from_stage(stage).map_err(CommandError::usage)?, work)
         }
         Format::Codex => slim_rollout(work),
         Format::Pi => Err(CommandError::from(anyhow!("{} is a session of pi", work.reading.name))
-            .hint("its files hold little that is not sent; branches are there to go back to (`/tree`)")),
+            .with_hint("its files hold little that is not sent; branches are there to go back to (`/tree`)")),
     }
 }
 
 /// Takes out of a rollout all that precedes the part from which Codex reads on.
 fn slim_rollout(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError> {
     let settings = work.settings;
-    if settings.mode == Mode::Do {
-        if matches!(settings.output, Output::NewSession(_)) {
+    if settings.mode == RunMode::Do {
+        if matches!(settings.output, OutputChoice::NewSession(_)) {
             return Err(CommandError::usage(anyhow!(
                 "a new session would leave {} as large as it is",
                 work.reading.name
             ))
-            .hint("use --in-place, which keeps its id, or -o FILE; --dry-run shows what would go"));
+            .with_hint("use --in-place, which keeps its id, or -o FILE; --dry-run shows what would go"));
         }
-        work.probe()?;
+        work.probe_output()?;
     }
     refuse_by_form(&work.reading)?;
     let mut rewrite = Rewrite::default();
     let unchanged = plan_drops(&work.reading, &mut rewrite)?;
     let bytes = rewrite.dropped.iter().map(|line| u64::from(work.reading.index.record(line).len)).sum();
     let n_items = rewrite.dropped.iter().count() as u64;
-    let intent = Intent::offline("slim", unchanged);
-    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    let intent = OperationIntent::without_calls("slim", unchanged);
+    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
     if outcome.backup.is_some() && outcome.operation.is_some() {
-        work.ui.hint("the backup takes as much of the disk as before; `ctxc clean --older-than 0h` removes it");
+        work.ui.print_hint("the backup takes as much of the disk as before; `ctxc clean --older-than 0h` removes it");
     }
     let rows = vec![PrunedRow { rule: "compacted", n_items, bytes, ..PrunedRow::default() }];
     Ok(PruneReport::new(outcome, PruneResult { rows, ..PruneResult::default() }))
 }
 
 /// Refuses a rollout whose file is not what Codex leaves behind in the legacy form.
-fn refuse_by_form(reading: &Reading) -> Result<(), CommandError> {
+fn refuse_by_form(reading: &SessionReading) -> Result<(), CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     if index.rollout.is_paginated {
         return Err(CommandError::from(anyhow!(
             "{name} is paginated, and Codex has places in the file noted elsewhere"
         ))
-        .hint("only rollouts in the legacy form (`history_mode`) are slimmed"));
+        .with_hint("only rollouts in the legacy form (`history_mode`) are slimmed"));
     }
     let (own, named) = (header_id(reading)?, reading.path.as_deref().and_then(session_id));
     if let (Some(own), Some(named)) = (own, named)
@@ -78,24 +78,24 @@ fn refuse_by_form(reading: &Reading) -> Result<(), CommandError> {
         return Err(CommandError::from(anyhow!(
             "{name} is named after the session {named}, and says that it is {own}"
         ))
-        .hint("Codex takes both for one session; move one of its files away first"));
+        .with_hint("Codex takes both for one session; move one of its files away first"));
     }
     let mut file = reading.session_file();
     let mut last = [b'\n'];
     let end = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last));
-    reading.named(end)?;
+    reading.name_errors(end)?;
     if last != *b"\n" {
         return Err(CommandError::from(anyhow!("the last line of {name} does not end"))
-            .hint("Codex may be writing it: exit it first; `ctxc check` names a torn line"));
+            .with_hint("Codex may be writing it: exit it first; `ctxc check` names a torn line"));
     }
     Ok(())
 }
 
 /// Plans to drop what Codex does not read; returns the reason to report if that is nothing.
-fn plan_drops(reading: &Reading, rewrite: &mut Rewrite) -> Result<&'static str, CommandError> {
+fn plan_drops(reading: &SessionReading, rewrite: &mut Rewrite) -> Result<&'static str, CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     let refuse = |line: LineNo, what: &str, hint: &'static str| {
-        Err(CommandError::from(anyhow!("{name}:{}: {what}", line.one_based())).hint(hint))
+        Err(CommandError::from(anyhow!("{name}:{}: {what}", line.one_based())).with_hint(hint))
     };
     let flags = |line: LineNo| index.record(line).flags;
     let Some(newest) = index.lines().rev().find(|line| flags(*line).any(Flags::COMPACT_BOUNDARY)) else {

@@ -1,7 +1,7 @@
 //! Measuring how a session uses its context window.
 
 use super::error::CommandError;
-use super::reading::Reading;
+use super::reading::SessionReading;
 use crate::report::stats::Stats;
 use crate::session::archives;
 use crate::terminal::ui::Ui;
@@ -13,8 +13,8 @@ use ctxc_transcript::text::Tokens;
 ///
 /// # Errors
 /// When the session cannot be read.
-pub(crate) fn measure(
-    session: &mut Reading,
+pub(crate) fn measure_session(
+    session: &mut SessionReading,
     bands: &Bands,
     archive: Option<&str>,
     window: Option<Tokens>,
@@ -22,15 +22,15 @@ pub(crate) fn measure(
 ) -> Result<Stats, CommandError> {
     // Statistics work without an archive.
     if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
-        session.inherit(&*archive);
+        session.load_figures(&*archive);
     }
     let calibration = session.calibration();
     let total = session.live_bytes();
     let name = session.name.clone();
-    let mut stats = session.again(ui, "counting", total, |reader, index, chain| {
-        Stats::count(name, reader, index, chain, &calibration, bands)
+    let mut stats = session.read_again(ui, "counting", total, |reader, index, chain| {
+        Stats::count_transcript(name, reader, index, chain, &calibration, bands)
     })?;
-    stats.session = session.session();
+    stats.session = session.session_ref();
     stats.window = window.unwrap_or(stats.window);
     if let Some(measured) = &mut stats.measured {
         measured.lowered_from = session.lowered_from;

@@ -4,9 +4,9 @@
 use std::ops::ControlFlow;
 
 use super::archives;
-use super::consent::{Running, left_behind, offer, runner, wait};
+use super::consent::{RequestProgress, ask_consent, block_on, cached_results_hint, new_runner};
 use super::error::{CommandError, remedy_hint};
-use super::options::{Asking, EngineChoice, Keep, Summarizing};
+use super::options::{ArchiveChoice, EngineChoice, RequestSettings, SummarySettings};
 use crate::report::calls::CallsReport;
 use crate::terminal::ui::Ui;
 use ctxc_engine::chat::ChatEngine;
@@ -19,23 +19,24 @@ use ctxc_transcript::text::{StopRequested, Tokens, chars4_tokens};
 ///
 /// # Errors
 /// When cached results cannot be read.
-pub(crate) fn expect(
+pub(crate) fn plan_summary_calls(
     chunks: &[Vec<MessageToSummarize>],
     existing: &str,
     needs: Option<&Needs>,
-    how: &Summarizing,
-    keep: &Keep,
+    how: &SummarySettings,
+    keep: &ArchiveChoice,
 ) -> Result<Option<CallsReport>, CommandError> {
     let EngineChoice::Chat(asking) = &how.engine else { return Ok(None) };
     let mut archive = archives::open_existing_results(keep);
     let engine = ChatEngine::new(asking.server.clone());
-    let mut runner = runner(&engine, asking, archive.as_mut(), None);
-    let (asked, n_secrets) = runner.expect_summaries(chunks, &SummarizeRequest { needs, ..wanted(existing, how) })?;
-    Ok(Some(CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host())))
+    let mut runner = new_runner(&engine, asking, archive.as_mut(), None);
+    let (asked, n_secrets) =
+        runner.expect_summaries(chunks, &SummarizeRequest { needs, ..summarize_request(existing, how) })?;
+    Ok(Some(CallsReport::of_plan(&asked, n_secrets, asking.server.endpoint.host())))
 }
 
 /// The requests made for `made`; `None` without a server.
-pub(crate) fn calls(made: &RunSummaries, how: &Summarizing) -> Option<CallsReport> {
+pub(crate) fn calls_made(made: &RunSummaries, how: &SummarySettings) -> Option<CallsReport> {
     match &how.engine {
         EngineChoice::Extract => None,
         EngineChoice::Chat(asking) => Some(CallsReport::of_summaries(made, asking.server.endpoint.host())),
@@ -47,72 +48,77 @@ pub(crate) fn calls(made: &RunSummaries, how: &Summarizing) -> Option<CallsRepor
 ///
 /// # Errors
 /// When one of them has no summary; then none is returned.
-pub(crate) fn summarize(
+pub(crate) fn summarize_chunks(
     chunks: &[Vec<MessageToSummarize>],
     existing: &str,
     needs: Option<&Needs>,
-    how: &Summarizing,
-    keep: &Keep,
+    how: &SummarySettings,
+    keep: &ArchiveChoice,
     session: Option<&str>,
     ui: &Ui,
 ) -> Result<RunSummaries, CommandError> {
-    let wanted = SummarizeRequest { needs, ..wanted(existing, how) };
+    let wanted = SummarizeRequest { needs, ..summarize_request(existing, how) };
     let asking = match &how.engine {
         EngineChoice::Extract => {
             let goes_on = || {
-                if StopRequested::check_flag(ui.stop()).is_ok() {
+                if StopRequested::check_flag(ui.stop_flag()).is_ok() {
                     ControlFlow::Continue(())
                 } else {
                     ControlFlow::Break(())
                 }
             };
             let made = summarize_at_once(chunks, &wanted, &ExtractEngine, |_| goes_on());
-            return made.map_err(|failure| refused(failure, None, chunks.len(), 0));
+            return made.map_err(|failure| summary_error(failure, None, chunks.len(), 0));
         }
         EngineChoice::Chat(asking) => asking,
     };
     let mut archive = if chunks.is_empty() { None } else { archives::open_for_results(keep)? };
     let engine = ChatEngine::new(asking.server.clone());
-    let mut runner = runner(&engine, asking, archive.as_mut(), session);
+    let mut runner = new_runner(&engine, asking, archive.as_mut(), session);
     let (asked, n_secrets) = runner.expect_summaries(chunks, &wanted)?;
     // The placeholders of secrets are numbered in the order of the requests.
-    runner.redactor = asking.secrets.redactor();
+    runner.redactor = asking.secrets.new_redactor();
     if how.prompt.as_ref().is_some_and(|prompt| !prompt.contains("{existing_summary}")) {
-        ui.warning("the prompt has no {existing_summary}: summaries do not build on each other");
+        ui.print_warning("the prompt has no {existing_summary}: summaries do not build on each other");
     }
-    let expected = CallsReport::expected(&asked, n_secrets, asking.server.endpoint.host());
-    offer(&asked, &expected, "part", asking, ui)?;
-    let mut running = start(chunks, ui);
-    let made = wait(runner.summarize_chunks(chunks, &wanted, |event| running.take(&event)))?;
+    let expected = CallsReport::of_plan(&asked, n_secrets, asking.server.endpoint.host());
+    ask_consent(&asked, &expected, "part", asking, ui)?;
+    let mut running = start_progress(chunks, ui);
+    let made = block_on(runner.summarize_chunks(chunks, &wanted, |event| running.show_event(&event)))?;
     let n_cached = if runner.cache.is_some() { running.n_done } else { 0 };
     running.finish();
-    made.map_err(|failure| refused(failure, Some(asking), chunks.len(), n_cached))
+    made.map_err(|failure| summary_error(failure, Some(asking), chunks.len(), n_cached))
 }
 
-fn wanted<'a>(existing: &'a str, how: &'a Summarizing) -> SummarizeRequest<'a> {
-    let Summarizing { limit, prompts, ref persona, ref prompt, .. } = *how;
+fn summarize_request<'a>(existing: &'a str, how: &'a SummarySettings) -> SummarizeRequest<'a> {
+    let SummarySettings { limit, prompts, ref persona, ref prompt, .. } = *how;
     let existing = existing.into();
     SummarizeRequest { existing, limit, persona, prompts, prompt: prompt.as_deref(), ..SummarizeRequest::default() }
 }
 
-fn start<'a>(chunks: &[Vec<MessageToSummarize>], ui: &'a Ui) -> Running<'a> {
+fn start_progress<'a>(chunks: &[Vec<MessageToSummarize>], ui: &'a Ui) -> RequestProgress<'a> {
     let size = |chunk: &Vec<MessageToSummarize>| chunk.iter().map(|said| chars4_tokens(&said.text)).sum();
     let sizes: Vec<Tokens> = chunks.iter().map(size).collect();
-    Running::start("summarizing", sizes, None, ui)
+    RequestProgress::start("summarizing", sizes, None, ui)
 }
 
 /// The error of failed summaries, with a hint about cached results.
-fn refused(failure: SummaryError, asking: Option<&Asking>, n_chunks: usize, n_cached: usize) -> CommandError {
-    let kept = left_behind(n_cached);
+fn summary_error(
+    failure: SummaryError,
+    asking: Option<&RequestSettings>,
+    n_chunks: usize,
+    n_cached: usize,
+) -> CommandError {
+    let kept = cached_results_hint(n_cached);
     match failure {
-        SummaryError::Interrupted => CommandError::interrupted().hint(kept),
+        SummaryError::Interrupted => CommandError::interrupted().with_hint(kept),
         SummaryError::Engine(at, mut cause) => {
             let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
             let place = format!("summarize part {} of {n_chunks}{host}", at + 1);
             // The summarizing server may have another key than the main server.
             let remedy = asking.and_then(|asking| Some(remedy_hint(cause.remedy.take()?, asking.key_variable)));
             let error = CommandError::from(anyhow::Error::new(cause).context(place));
-            remedy.into_iter().fold(error, CommandError::hint).hint(kept)
+            remedy.into_iter().fold(error, CommandError::with_hint).with_hint(kept)
         }
     }
 }

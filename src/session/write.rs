@@ -9,14 +9,14 @@ use jiff::{Timestamp, Zoned};
 use uuid::Uuid;
 
 use super::error::CommandError;
-use super::planned::Planned;
-use super::reading::Reading;
+use super::planned::PlannedOperation;
+use super::reading::SessionReading;
 use crate::report::deposit::DepositSize;
 use crate::report::outcome::Outcome;
-use crate::report::resume::{is_among_projects, resume_words};
-use crate::report::size::counted;
+use crate::report::resume::{is_among_projects, resume_command};
+use crate::report::size::count_noun;
 use crate::session::archives;
-use crate::session::options::{Keep, Output, Rewriting};
+use crate::session::options::{ArchiveChoice, OutputChoice, RewriteSettings};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
@@ -46,8 +46,8 @@ impl FreshSession {
 }
 
 /// The new session that `output` asks for, beside the source at `path`.
-pub(crate) fn fresh(output: &Output, path: Option<&Path>, format: Format) -> Option<FreshSession> {
-    let (Output::NewSession(id), Some(path)) = (output, path) else { return None };
+pub(crate) fn fresh_session(output: &OutputChoice, path: Option<&Path>, format: Format) -> Option<FreshSession> {
+    let (OutputChoice::NewSession(id), Some(path)) = (output, path) else { return None };
     let uuid = id.unwrap_or_else(Uuid::new_v4);
     let (id, name) = match format {
         // The client resumes subagents with ids of this form alone.
@@ -73,7 +73,7 @@ pub(crate) fn fresh(output: &Output, path: Option<&Path>, format: Format) -> Opt
 }
 
 /// Makes the result of `verb` a new session: with its own id, and a title for the picker made from `title`.
-pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
+pub(crate) fn make_new_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
     // A subagent stays one of its session, and its description is its title.
     if subagent_id(&fresh.path).is_some() {
         return;
@@ -86,29 +86,29 @@ pub(crate) fn into_session(verb: &str, fresh: &FreshSession, title: &str, rewrit
 }
 
 /// The id of the subagent that the file written by `output` is named after; `source` is replaced in place.
-pub(crate) fn agent_of<'a>(
-    output: &'a Output,
+pub(crate) fn named_agent<'a>(
+    output: &'a OutputChoice,
     fresh: Option<&'a FreshSession>,
     source: Option<&'a Path>,
 ) -> Option<&'a str> {
     match (output, fresh) {
-        (Output::File(path, _), _) => subagent_id(path),
-        (Output::InPlace(_), _) => source.and_then(subagent_id),
-        (Output::NewSession(_), Some(fresh)) => subagent_id(&fresh.path),
-        (Output::NewSession(_), None) | (Output::Stdout, _) => None,
+        (OutputChoice::File(path, _), _) => subagent_id(path),
+        (OutputChoice::InPlace(_), _) => source.and_then(subagent_id),
+        (OutputChoice::NewSession(_), Some(fresh)) => subagent_id(&fresh.path),
+        (OutputChoice::NewSession(_), None) | (OutputChoice::Stdout, _) => None,
     }
 }
 
 /// Refuses a destination that cannot be written to, before any work is done.
-pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandError> {
-    let origin = reading.origin();
+pub(crate) fn probe_destination(output: &OutputChoice, reading: &SessionReading) -> Result<(), CommandError> {
+    let origin = reading.rewrite_source();
     let destination = match output {
-        Output::File(path, existing) => {
+        OutputChoice::File(path, existing) => {
             refuse_unless_file(path)?;
             Destination::File(path, *existing)
         }
-        Output::InPlace(existing) => Destination::InPlace(*existing),
-        Output::NewSession(_) | Output::Stdout => return Ok(()),
+        OutputChoice::InPlace(existing) => Destination::InPlace(*existing),
+        OutputChoice::NewSession(_) | OutputChoice::Stdout => return Ok(()),
     };
     Ok(apply::probe_destination(&origin, &destination, Timestamp::now())?)
 }
@@ -116,8 +116,8 @@ pub(crate) fn probe(output: &Output, reading: &Reading) -> Result<(), CommandErr
 /// The inputs of one write.
 pub(crate) struct WriteJob<'a> {
     pub(crate) verb: &'static str,
-    pub(crate) output: &'a Output,
-    pub(crate) keep: &'a Keep,
+    pub(crate) output: &'a OutputChoice,
+    pub(crate) keep: &'a ArchiveChoice,
     pub(crate) fresh: Option<&'a FreshSession>,
     /// The title of the session in lists of the archive.
     pub(crate) title: String,
@@ -130,9 +130,9 @@ pub(crate) struct WriteJob<'a> {
 }
 
 /// The content to write.
-pub(crate) struct Changes<'a> {
+pub(crate) struct WriteInput<'a> {
     pub(crate) rewrite: &'a Rewrite,
-    pub(crate) planned: Planned,
+    pub(crate) planned: PlannedOperation,
     /// The visible `chars4` tokens saved compared with the session without operations.
     pub(crate) saved: i64,
     pub(crate) rebased: RebasedSession,
@@ -143,8 +143,8 @@ impl WriteJob<'_> {
     /// returns the size of the content that was new to the archive.
     pub(crate) fn run(
         self,
-        reading: &mut Reading,
-        mut result: Changes<'_>,
+        reading: &mut SessionReading,
+        mut result: WriteInput<'_>,
         ui: &Ui,
     ) -> Result<(RewriteOutcome, Option<DepositSize>), CommandError> {
         let mut archive = self.open_archive(result.rewrite, ui)?;
@@ -152,42 +152,43 @@ impl WriteJob<'_> {
         let info = OperationInfo {
             verb: self.verb,
             command: command_line(),
-            session: self.session(reading),
+            session: self.listed_session(reading),
             now,
             cost: Some(self.cost),
-            stop: ui.stop(),
+            stop: ui.stop_flag(),
         };
         // Only a session file has a folder of its own; a folder of the same name beside another file is unrelated.
         let session_file = reading.path.as_deref().filter(|path| session_id(path).is_some());
         let source_sidecar = session_file.map(sidecar_dir).unwrap_or_default();
         let new_sidecar = self.fresh.map(|fresh| sidecar_dir(&fresh.path)).unwrap_or_default();
-        let mut stdout = ui.output();
+        let mut stdout = ui.raw_output();
         let mut sink = self.sink.as_ref();
         let stream: &mut dyn Write = sink.as_mut().map_or(&mut stdout as _, |file| file as _);
         let destination = match (self.output, self.fresh) {
-            (Output::File(path, existing), _) => {
+            (OutputChoice::File(path, existing), _) => {
                 refuse_unless_file(path)?;
                 Destination::File(path, *existing)
             }
-            (Output::InPlace(existing), _) => Destination::InPlace(*existing),
-            (Output::NewSession(_), Some(fresh)) => {
+            (OutputChoice::InPlace(existing), _) => Destination::InPlace(*existing),
+            (OutputChoice::NewSession(_), Some(fresh)) => {
                 Destination::NewSession { path: &fresh.path, sidecar: &source_sidecar, new_sidecar: &new_sidecar }
             }
-            (Output::NewSession(_), None) | (Output::Stdout, _) => Destination::Stream(stream),
+            (OutputChoice::NewSession(_), None) | (OutputChoice::Stdout, _) => Destination::Stream(stream),
         };
         let (keeping, deposit) = match &mut archive {
             Some(archive) if self.is_copy => {
-                keep_copied(&mut **archive, reading, ui)?;
+                deposit_copy(&mut **archive, reading, ui)?;
                 (None, None)
             }
             Some(archive) => {
-                let (keeping, size) = self.keep(&mut **archive, reading, &mut result, &source_sidecar, now, ui)?;
+                let (keeping, size) =
+                    self.deposit_source(&mut **archive, reading, &mut result, &source_sidecar, now, ui)?;
                 (Some(keeping), Some(size))
             }
             None => (None, None),
         };
-        let Changes { rewrite, rebased: RebasedSession { base, composed, recorded }, .. } = result;
-        let mut origin = reading.origin();
+        let WriteInput { rewrite, rebased: RebasedSession { base, composed, recorded }, .. } = result;
+        let mut origin = reading.rewrite_source();
         let own;
         if !base.is_source {
             let before = if let Some(drafted) = &reading.drafted {
@@ -204,7 +205,7 @@ impl WriteJob<'_> {
         let (mut index, chain) = (composed.index, composed.chain);
         let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &info)?;
         if done.n_late > 0 {
-            ui.warning(format_args!("{} appended by a client in the meantime", counted(done.n_late, "line")));
+            ui.print_warning(format_args!("{} appended by a client in the meantime", count_noun(done.n_late, "line")));
         }
         reading.chain = Chain::find(&index);
         reading.index = index;
@@ -212,7 +213,7 @@ impl WriteJob<'_> {
     }
 
     /// The id of the session under which the operation is listed.
-    fn session(&self, reading: &Reading) -> String {
+    fn listed_session(&self, reading: &SessionReading) -> String {
         match self.fresh {
             Some(fresh) => fresh.listed_name(),
             None => reading.stem.clone().unwrap_or_else(|| "-".to_owned()),
@@ -221,22 +222,22 @@ impl WriteJob<'_> {
 
     /// Deposits the complete source (N-01). Returns the changes to record after the write, and the size of the content that was
     /// new to the archive.
-    fn keep<'a>(
+    fn deposit_source<'a>(
         &self,
         archive: &'a mut dyn Archive,
-        reading: &Reading,
-        changes: &mut Changes<'_>,
+        reading: &SessionReading,
+        changes: &mut WriteInput<'_>,
         sidecar: &Path,
         now: Timestamp,
         ui: &Ui,
     ) -> Result<(ArchiveWrite<'a>, DepositSize), CommandError> {
-        let own_id = own_id(reading);
-        let made = reading.made(None);
+        let own_id = archived_id(reading);
+        let made = reading.render_input(None);
         let DepositedSession { state, known, version, session, source_session, keys, n_new, new_bytes, all_new } =
-            version::deposit_session(archive, made.file, made.index, &own_id, ui.stop())?;
+            version::deposit_session(archive, made.file, made.index, &own_id, ui.stop_flag())?;
         let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
         if sidecar.is_dir() {
-            let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop())?;
+            let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop_flag())?;
             size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
         }
         let stand_ins = StandIns::load(archive)?;
@@ -273,7 +274,7 @@ impl WriteJob<'_> {
             ..source.clone()
         });
         let replaced = changes.rewrite.session.as_ref().filter(|session| **session != state.session);
-        let is_replaced = matches!(self.output, Output::InPlace(_));
+        let is_replaced = matches!(self.output, OutputChoice::InPlace(_));
         let is_as_stored = all_new.is_some() && base.is_source;
         let lines = if is_as_stored { state.lines.clone() } else { Vec::new() };
         let read_back =
@@ -301,12 +302,12 @@ impl WriteJob<'_> {
 
     fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
         match self.keep {
-            Keep::In(url) => archives::open(url).map(Some),
-            Keep::Nowhere if rewrite.is_nothing() => Ok(None),
+            ArchiveChoice::In(url) => archives::open(url).map(Some),
+            ArchiveChoice::Nowhere if rewrite.is_nothing() => Ok(None),
             // An undo removes nothing that would be lost.
-            Keep::Nowhere if matches!(self.verb, "restore" | "undo") => Ok(None),
-            Keep::Nowhere => {
-                ui.warning("without an archive, removed content cannot be restored");
+            ArchiveChoice::Nowhere if matches!(self.verb, "restore" | "undo") => Ok(None),
+            ArchiveChoice::Nowhere => {
+                ui.print_warning("without an archive, removed content cannot be restored");
                 Ok(None)
             }
         }
@@ -314,22 +315,22 @@ impl WriteJob<'_> {
 }
 
 /// Deposits the source of an unchanged copy, so that the archive recognises the copy.
-fn keep_copied(archive: &mut dyn Archive, reading: &Reading, ui: &Ui) -> Result<(), CommandError> {
-    let made = reading.made(None);
-    version::deposit_session(archive, made.file, made.index, &own_id(reading), ui.stop())?;
+fn deposit_copy(archive: &mut dyn Archive, reading: &SessionReading, ui: &Ui) -> Result<(), CommandError> {
+    let made = reading.render_input(None);
+    version::deposit_session(archive, made.file, made.index, &archived_id(reading), ui.stop_flag())?;
     Ok(archive.commit()?)
 }
 
 /// The id under which the session that was read is archived.
-fn own_id(reading: &Reading) -> String {
-    archives::own_id(reading.path.as_deref(), reading.session_file())
+fn archived_id(reading: &SessionReading) -> String {
+    archives::id_of_file(reading.path.as_deref(), reading.session_file())
 }
 
 /// Refuses a path that exists but is not a regular file or a link to one, such as a device, a pipe or a folder.
 pub(crate) fn refuse_unless_file(path: &Path) -> Result<(), CommandError> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
-            .hint("use -o FILE, or -o - for standard output"));
+            .with_hint("use -o FILE, or -o - for standard output"));
     }
     Ok(())
 }
@@ -342,19 +343,19 @@ pub(crate) fn command_line() -> String {
 }
 
 /// Says how the new session `id` at `path` is resumed, from another folder than its `project`, where that is given.
-pub(crate) fn say_resume(id: &str, path: &Path, project: Option<&str>, ui: &Ui) {
-    ui.status(format_args!("resume    {}", resume_words(id, path, project)));
+pub(crate) fn report_resume(id: &str, path: &Path, project: Option<&str>, ui: &Ui) {
+    ui.print_status(format_args!("resume    {}", resume_command(id, path, project)));
 }
 
 /// The command that undoes what was written, as a shell takes it; `None` for a stream, whose file is not known.
-pub(crate) fn undo_words(settings: &Rewriting, outcome: &Outcome) -> Option<String> {
+pub(crate) fn undo_command(settings: &RewriteSettings, outcome: &Outcome) -> Option<String> {
     let path = outcome.output.as_deref()?;
     let session = match &outcome.session_id {
         // An id is looked for among the projects of the client alone.
         Some(id) if is_among_projects(Path::new(path)) => id.get(..8).unwrap_or(id),
         Some(_) | None => path,
     };
-    let in_place = if matches!(settings.output, Output::InPlace(_)) { " --in-place" } else { "" };
+    let in_place = if matches!(settings.output, OutputChoice::InPlace(_)) { " --in-place" } else { "" };
     let archive = settings.typed_archive.as_deref().map(|url| format!(" --archive {}", shell_word(url)));
     Some(format!("ctxc undo {}{in_place}{}", shell_word(session), archive.unwrap_or_default()))
 }

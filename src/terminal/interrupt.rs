@@ -27,7 +27,7 @@ static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static WAITING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Makes a signal end the program at once while `idle` is set, since nothing is half done then.
-pub(crate) fn end_while(idle: &Arc<AtomicBool>) {
+pub(crate) fn end_program_while(idle: &Arc<AtomicBool>) {
     for signal in [SIGINT, SIGTERM] {
         // If the system refuses a handler, a signal ends the program at once anyway.
         let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(idle));
@@ -35,8 +35,8 @@ pub(crate) fn end_while(idle: &Arc<AtomicBool>) {
 }
 
 /// Installs the signal handlers and returns the flag that the first signal sets.
-pub(crate) fn watch() -> Arc<AtomicBool> {
-    end_while(&WAITING);
+pub(crate) fn watch_signals() -> Arc<AtomicBool> {
+    end_program_while(&WAITING);
     for signal in [SIGINT, SIGTERM] {
         // The order matters: the second signal finds the flag that the first has set. If the system refuses a handler, a signal
         // ends the program at once.

@@ -42,7 +42,7 @@ impl Progress {
     }
 
     /// Sets the message beside the bar; `text` is only called if the bar is drawn.
-    pub(crate) fn note(&self, text: impl FnOnce() -> String) {
+    pub(crate) fn set_note(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             bar.set_message(escape_unprintable(&text()).into_owned());
         }

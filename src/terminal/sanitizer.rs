@@ -18,7 +18,7 @@ impl<W: Write> Sanitizer<W> {
     }
 
     /// Writes `bytes` except for an end that may continue.
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write_complete(&mut self, bytes: &[u8]) -> io::Result<()> {
         let n_kept = match std::str::from_utf8(bytes) {
             Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),
             _ => usize::from(bytes.ends_with(b"\r")),
@@ -30,7 +30,7 @@ impl<W: Write> Sanitizer<W> {
     }
 
     /// Writes the waiting bytes although they are incomplete.
-    fn end(&mut self) -> io::Result<()> {
+    fn write_waiting(&mut self) -> io::Result<()> {
         let rest = std::mem::take(&mut self.waiting);
         self.inner.write_all(escape_unprintable(&String::from_utf8_lossy(&rest)).as_bytes())
     }
@@ -39,17 +39,17 @@ impl<W: Write> Sanitizer<W> {
 impl<W: Write> Write for Sanitizer<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.waiting.is_empty() {
-            self.put(bytes)?;
+            self.write_complete(bytes)?;
         } else {
             let mut all = std::mem::take(&mut self.waiting);
             all.extend_from_slice(bytes);
-            self.put(&all)?;
+            self.write_complete(&all)?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.end()?;
+        self.write_waiting()?;
         self.inner.flush()
     }
 }

@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 use terminal_size::{Height, Width, terminal_size};
 use unicode_width::UnicodeWidthStr;
 
-use crate::report::look::{Style, painted};
+use crate::report::look::{TextStyle, replace_marks};
 
 /// The home folder, which is printed as `~`; empty if unknown.
 static HOME: LazyLock<String> = LazyLock::new(|| {
@@ -21,28 +21,28 @@ static HOME: LazyLock<String> = LazyLock::new(|| {
 const UNKNOWN: (usize, usize) = (80, 24);
 
 /// The home folder, for [`crate::report::look::Look`].
-pub(crate) fn home() -> &'static str {
+pub(crate) fn home_folder() -> &'static str {
     &HOME
 }
 
 /// The columns and the rows of the terminal.
-pub(crate) fn size() -> (usize, usize) {
+pub(crate) fn screen_size() -> (usize, usize) {
     terminal_size().map_or(UNKNOWN, |(Width(columns), Height(rows))| (columns.into(), rows.into()))
 }
 
 /// `text` with the escape sequences of its styles.
-pub(crate) fn colored(text: &str) -> String {
-    painted(text, |style| ansi(style).render().to_string(), &Ansi::new().bold().render_reset().to_string())
+pub(crate) fn color_text(text: &str) -> String {
+    replace_marks(text, |style| ansi_style(style).render().to_string(), &Ansi::new().bold().render_reset().to_string())
 }
 
 /// Only the colors of the 16 that are legible on dark and on light backgrounds: yellow and cyan are not legible on white.
-const fn ansi(style: Style) -> Ansi {
+const fn ansi_style(style: TextStyle) -> Ansi {
     match style {
-        Style::Heading => Ansi::new().bold(),
-        Style::Added => AnsiColor::Green.on_default(),
-        Style::Removed => AnsiColor::Red.on_default(),
-        Style::Changed => AnsiColor::Magenta.on_default(),
-        Style::Dim => Ansi::new().dimmed(),
+        TextStyle::Heading => Ansi::new().bold(),
+        TextStyle::Added => AnsiColor::Green.on_default(),
+        TextStyle::Removed => AnsiColor::Red.on_default(),
+        TextStyle::Changed => AnsiColor::Magenta.on_default(),
+        TextStyle::Dim => Ansi::new().dimmed(),
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn is_dumb() -> bool {
 }
 
 /// Whether `text` does not fit on a screen of this size together with the prompt of the shell.
-pub(crate) fn is_long(text: &str, (columns, rows): (usize, usize)) -> bool {
+pub(crate) fn exceeds_screen(text: &str, (columns, rows): (usize, usize)) -> bool {
     let mut n_rows = 0;
     text.lines().any(|line| {
         n_rows += line.width().div_ceil(columns.max(1)).max(1);
@@ -65,7 +65,7 @@ pub(crate) fn is_long(text: &str, (columns, rows): (usize, usize)) -> bool {
 ///
 /// # Errors
 /// When writing to the pager fails, unless it was closed before the end.
-pub(crate) fn page(text: &str) -> io::Result<bool> {
+pub(crate) fn show_in_pager(text: &str) -> io::Result<bool> {
     let typed = env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     let mut words = typed.split_whitespace();
     let Some(program) = words.next().filter(|program| *program != "cat" && !is_dumb()) else { return Ok(false) };
@@ -95,7 +95,7 @@ mod tests {
     fn w_09_long_is_what_does_not_fit_on_the_screen() {
         for (text, is) in [("one\n", false), ("1\n2\n3\n", false), ("1\n2\n3\n4\n", true), ("日本語日本語\n\n", true)]
         {
-            assert_eq!(is_long(text, (5, 4)), is, "{text:?}");
+            assert_eq!(exceeds_screen(text, (5, 4)), is, "{text:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ use clap::error::ErrorKind;
 use super::interrupt::while_waiting;
 use super::sanitizer::Sanitizer;
 use super::screen;
-use crate::report::look::{Look, wrapped};
+use crate::report::look::{TextLayout, wrap_lines};
 use ctxc_transcript::text::escape_unprintable;
 
 /// The context of errors on standard output.
@@ -35,7 +35,7 @@ pub(crate) enum Verbosity {
 
 /// The form of paths in a text on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paths {
+pub(crate) enum PathForm {
     /// With `~` for the home folder.
     Short,
     /// Unchanged: the text is quoted from a session.
@@ -56,12 +56,12 @@ pub(crate) struct Ui {
 }
 
 /// Standard output that records whether anything was written to it.
-struct Noted {
+struct RecordingOutput {
     output: Box<dyn Write>,
     has_output: Arc<AtomicBool>,
 }
 
-impl Write for Noted {
+impl Write for RecordingOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.has_output.store(true, Ordering::Relaxed);
         self.output.write(bytes)
@@ -80,17 +80,17 @@ enum Listener {
     /// An agent, through the result of a call: standard output belongs to the protocol, and nobody can be asked.
     Agent,
     /// The program that runs the command within its own process.
-    Kept(Streams),
+    Kept(CapturedOutput),
 }
 
 /// Output captured in memory: standard output and standard error.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Streams {
-    stdout: Stream,
-    stderr: Stream,
+pub(crate) struct CapturedOutput {
+    stdout: MemoryStream,
+    stderr: MemoryStream,
 }
 
-impl Streams {
+impl CapturedOutput {
     /// Both streams so far.
     pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<u8>) {
         (self.stdout.bytes(), self.stderr.bytes())
@@ -99,15 +99,15 @@ impl Streams {
 
 /// A buffer in memory.
 #[derive(Clone, Debug, Default)]
-struct Stream(Arc<Mutex<Vec<u8>>>);
+struct MemoryStream(Arc<Mutex<Vec<u8>>>);
 
-impl Stream {
+impl MemoryStream {
     fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Write for Stream {
+impl Write for MemoryStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -132,7 +132,7 @@ impl Ui {
     }
 
     /// Output to `streams`, without colors.
-    pub(crate) fn kept(verbosity: Verbosity, streams: Streams, stop: Arc<AtomicBool>) -> Self {
+    pub(crate) fn to_memory(verbosity: Verbosity, streams: CapturedOutput, stop: Arc<AtomicBool>) -> Self {
         Self::of(verbosity, ColorChoice::Never, stop, Listener::Kept(streams))
     }
 
@@ -141,7 +141,7 @@ impl Ui {
     }
 
     /// The verbosity, the colors and the stop flag, from which a server makes a `Ui` for each call.
-    pub(crate) fn parts(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
+    pub(crate) fn shared_settings(&self) -> (Verbosity, ColorChoice, Arc<AtomicBool>) {
         (self.verbosity, self.color, Arc::clone(&self.stop))
     }
 
@@ -157,20 +157,20 @@ impl Ui {
     }
 
     /// The flag that is set when the work should stop.
-    pub(crate) fn stop(&self) -> &AtomicBool {
+    pub(crate) fn stop_flag(&self) -> &AtomicBool {
         &self.stop
     }
 
     /// Standard output for binary data, which is sanitized on a terminal only. Flush it: errors of the implicit flush on drop
     /// are lost.
-    pub(crate) fn output(&self) -> BufWriter<Box<dyn Write>> {
+    pub(crate) fn raw_output(&self) -> BufWriter<Box<dyn Write>> {
         let output: Box<dyn Write> = match &self.listener {
             Listener::Streams if io::stdout().is_terminal() => Box::new(Sanitizer::new(io::stdout().lock())),
             Listener::Streams => Box::new(io::stdout().lock()),
             Listener::Agent => Box::new(io::sink()),
             Listener::Kept(streams) => Box::new(streams.stdout.clone()),
         };
-        let noted = Noted { output, has_output: Arc::clone(&self.has_output) };
+        let noted = RecordingOutput { output, has_output: Arc::clone(&self.has_output) };
         BufWriter::with_capacity(64 * 1024, Box::new(noted))
     }
 
@@ -183,8 +183,8 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub(crate) fn data(&self, text: impl Display) -> anyhow::Result<()> {
-        let mut output = Sanitizer::new(self.output());
+    pub(crate) fn print_data(&self, text: impl Display) -> anyhow::Result<()> {
+        let mut output = Sanitizer::new(self.raw_output());
         write!(output, "{text}").and_then(|()| output.flush()).context(UNWRITABLE)
     }
 
@@ -192,8 +192,8 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub(crate) fn data_line(&self, text: impl Display) -> anyhow::Result<()> {
-        self.data(format_args!("{text}\n"))
+    pub(crate) fn print_line(&self, text: impl Display) -> anyhow::Result<()> {
+        self.print_data(format_args!("{text}\n"))
     }
 
     /// Writes text for people to standard output. On a terminal long text goes through a pager, with `~` for the home folder
@@ -201,21 +201,21 @@ impl Ui {
     ///
     /// # Errors
     /// When standard output cannot be written; a closed pipe ends the command quietly.
-    pub(crate) fn text(&self, text: impl Display, paths: Paths) -> anyhow::Result<()> {
-        let look = self.look();
-        if look == Look::PLAIN {
-            return self.data(text);
+    pub(crate) fn print_text(&self, text: impl Display, paths: PathForm) -> anyhow::Result<()> {
+        let look = self.text_layout();
+        if look == TextLayout::PLAIN {
+            return self.print_data(text);
         }
         let text = text.to_string();
         let text = escape_unprintable(&text);
         let text = match paths {
-            Paths::Short => look.paths(&text),
-            Paths::Whole => text,
+            PathForm::Short => look.shorten_paths(&text),
+            PathForm::Whole => text,
         };
         self.has_output.store(true, Ordering::Relaxed);
-        let is_long = look.width.is_some() && screen::is_long(&text, screen::size());
-        let text = if look.is_styled { screen::colored(&text) } else { text.into_owned() };
-        if is_long && screen::page(&text).context(UNWRITABLE)? {
+        let is_long = look.width.is_some() && screen::exceeds_screen(&text, screen::screen_size());
+        let text = if look.is_styled { screen::color_text(&text) } else { text.into_owned() };
+        if is_long && screen::show_in_pager(&text).context(UNWRITABLE)? {
             return Ok(());
         }
         let mut output: Box<dyn Write> = match &self.listener {
@@ -226,28 +226,28 @@ impl Ui {
     }
 
     /// Prints a result on standard error. Silent with `-q`.
-    pub(crate) fn status(&self, text: impl Display) {
+    pub(crate) fn print_status(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
-            self.say(Style::new(), "", text);
+            self.print_message(Style::new(), "", text);
         }
     }
 
     /// Says that standard input is waited for, where a person would have to type it.
     pub(crate) fn say_reading_stdin(&self) {
         if matches!(self.listener, Listener::Streams) && io::stdin().is_terminal() {
-            self.status("reading standard input; Ctrl-D ends it");
+            self.print_status("reading standard input; Ctrl-D ends it");
         }
     }
 
     /// Prints one step of the work. Silent without `-v`.
-    pub(crate) fn detail(&self, text: impl Display) {
+    pub(crate) fn print_detail(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
-            self.say(Style::new().dimmed(), "", text);
+            self.print_message(Style::new().dimmed(), "", text);
         }
     }
 
     /// Prints a warning, but only once: a step that is retried would repeat it. Silent with `-q`.
-    pub(crate) fn warning(&self, text: impl Display) {
+    pub(crate) fn print_warning(&self, text: impl Display) {
         let text = text.to_string();
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         if warnings.contains(&text) {
@@ -256,46 +256,46 @@ impl Ui {
         warnings.push(text.clone());
         drop(warnings);
         if self.verbosity >= Verbosity::Normal {
-            self.say(AnsiColor::Magenta.on_default().bold(), "warning: ", text);
+            self.print_message(AnsiColor::Magenta.on_default().bold(), "warning: ", text);
         }
     }
 
     /// Prints a hint on what to do next. Silent with `-q`.
-    pub(crate) fn hint(&self, text: impl Display) {
+    pub(crate) fn print_hint(&self, text: impl Display) {
         if self.verbosity >= Verbosity::Normal {
-            self.error_hint(text);
+            self.print_error_hint(text);
         }
     }
 
     /// Prints an error. Never silent.
-    pub(crate) fn error(&self, text: impl Display) {
-        self.say(AnsiColor::Red.on_default().bold(), "error: ", text);
+    pub(crate) fn print_error(&self, text: impl Display) {
+        self.print_message(AnsiColor::Red.on_default().bold(), "error: ", text);
     }
 
     /// Prints a hint about an error. Never silent.
-    pub(crate) fn error_hint(&self, text: impl Display) {
-        self.say(Style::new().bold(), "hint: ", text);
+    pub(crate) fn print_error_hint(&self, text: impl Display) {
+        self.print_message(Style::new().bold(), "hint: ", text);
     }
 
     /// Asks a yes-or-no question; `None` if nobody can be asked.
     ///
     /// # Errors
     /// When the answer cannot be read.
-    pub(crate) fn confirm(&self, question: &str) -> io::Result<Option<bool>> {
+    pub(crate) fn ask_yes_no(&self, question: &str) -> io::Result<Option<bool>> {
         let is_streams = matches!(self.listener, Listener::Streams);
         if !is_streams || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
-        self.say(Style::new(), "", format_args!("{question} [y/N]"));
+        self.print_message(Style::new(), "", format_args!("{question} [y/N]"));
         let mut answer = String::new();
         while_waiting(|| io::stdin().read_line(&mut answer))?;
         Ok(Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")))
     }
 
     /// The layout of text on standard output.
-    pub(crate) fn look(&self) -> Look {
+    pub(crate) fn text_layout(&self) -> TextLayout {
         if !matches!(self.listener, Listener::Streams) {
-            return Look::PLAIN;
+            return TextLayout::PLAIN;
         }
         let is_terminal = io::stdout().is_terminal();
         let is_styled = match self.color {
@@ -303,7 +303,11 @@ impl Ui {
             ColorChoice::Auto | ColorChoice::Never => false,
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
         };
-        Look { width: is_terminal.then(|| screen::size().0), is_styled, home: is_terminal.then(screen::home) }
+        TextLayout {
+            width: is_terminal.then(|| screen::screen_size().0),
+            is_styled,
+            home: is_terminal.then(screen::home_folder),
+        }
     }
 
     /// Whether to draw progress: standard error is a terminal that can move its cursor, and neither -q nor -v was given.
@@ -313,17 +317,17 @@ impl Ui {
     }
 
     /// Prints one message on standard error; `style` applies to the prefix, or to the whole text if the prefix is empty.
-    fn say(&self, style: Style, prefix: &str, text: impl Display) {
+    fn print_message(&self, style: Style, prefix: &str, text: impl Display) {
         if matches!(self.listener, Listener::Agent) && self.verbosity < Verbosity::Verbose {
             return;
         }
         let text = text.to_string();
         let text = escape_unprintable(&text);
         let is_shown = matches!(self.listener, Listener::Streams) && io::stderr().is_terminal();
-        let look = Look { home: is_shown.then(screen::home), ..Look::PLAIN };
-        let mut text = look.paths(&text);
+        let look = TextLayout { home: is_shown.then(screen::home_folder), ..TextLayout::PLAIN };
+        let mut text = look.shorten_paths(&text);
         if is_shown {
-            text = wrapped(&text, prefix, screen::size().0).into();
+            text = wrap_lines(&text, prefix, screen::screen_size().0).into();
         }
         let (mut stderr, style): (Box<dyn Write>, _) = match &self.listener {
             Listener::Kept(streams) => (Box::new(streams.stderr.clone()), Style::new()),

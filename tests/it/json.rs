@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::{env, fs};
 
-use ctxc::cli::{ResultSchema, Schemas, schemas};
+use ctxc::cli::{ResultSchema, Schemas, generate_schemas};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
@@ -16,7 +16,7 @@ use crate::stage::Stage;
 
 /// A schema for each result, by the verbs that answer with it, closed: there is nothing that it does not name.
 static VALIDATORS: LazyLock<Vec<(&[&str], Validator)>> = LazyLock::new(|| {
-    let Schemas { results, definitions } = schemas();
+    let Schemas { results, definitions } = generate_schemas();
     let validator = |ResultSchema { verbs, mut schema }: ResultSchema| {
         schema["$defs"] = Value::Object(definitions.clone());
         close(&mut schema);
@@ -199,7 +199,7 @@ fn w_10_every_command_answers_with_what_its_schema_says() {
     let expected: BTreeSet<String> = expected.map(|&command| command.to_owned()).chain([String::new()]).collect();
     assert_eq!(seen, expected);
     let specified: BTreeSet<String> =
-        schemas().results.iter().flat_map(|result| result.verbs).map(|&verb| verb.to_owned()).collect();
+        generate_schemas().results.iter().flat_map(|result| result.verbs).map(|&verb| verb.to_owned()).collect();
     assert_eq!(specified, expected);
 }
 
@@ -247,7 +247,7 @@ fn keys_are_snake_case_and_said_once() {
             _ => {}
         }
     }
-    let Schemas { results, definitions } = schemas();
+    let Schemas { results, definitions } = generate_schemas();
     let mut names = BTreeSet::new();
     for ResultSchema { verbs, schema } in &results {
         each_name(schema, &mut names);
@@ -339,7 +339,7 @@ Schema (draft 2020-12); `$ref` leads to the last section.
 // W-10
 #[test]
 fn the_document_has_the_schemas_of_all_results() {
-    let Schemas { results, definitions } = schemas();
+    let Schemas { results, definitions } = generate_schemas();
     let mut document = INTRODUCTION.to_owned();
     let block = |document: &mut String, schema: &Value| {
         document.push_str("\n```json\n");

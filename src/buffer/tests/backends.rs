@@ -86,16 +86,16 @@ fn h_03_no_number_is_lost_or_doubled_by_pushes_at_once() {
 fn h_03_a_damaged_buffer_is_said_and_left_alone() {
     on_each_backend(|archive| {
         write(archive, &["1", "2"], LimitChange::default());
-        let utterance = held(archive).utterances[0].record(&name());
+        let utterance = held(archive).utterances[0].to_record(&name());
         archive.drop_record(DocumentKind::Utterance, utterance.key).unwrap();
         archive.commit().unwrap();
-        let error = contents(archive, &name()).unwrap_err().to_string();
+        let error = read_contents(archive, &name()).unwrap_err().to_string();
         assert!(error.starts_with("read the buffer talk: utterance 1 is missing;"), "{error}");
         put(archive, Vec::new(), size(1));
         let error = summarize(archive, &ScriptedEngine::new([])).unwrap_err().to_string();
         assert!(error.contains("utterance 1 is missing"), "{error}");
         // It can be deleted, and then all is well.
-        delete(archive, &name(), 1, now()).unwrap();
+        delete_utterance(archive, &name(), 1, now()).unwrap();
         summarize(archive, &ScriptedEngine::new([])).unwrap();
         assert_eq!(texts(archive), ["2"]);
 

@@ -56,7 +56,7 @@ fn test_7_4_the_speaker_is_recorded() {
 fn test_7_5_the_turn_is_recorded() {
     on_each_backend(|archive| {
         for turn in [1, 1, 2, 2, 3, 3] {
-            put(archive, vec![Spoken { turn: Some(turn), ..said(User, "words") }], LimitChange::default());
+            put(archive, vec![NewUtterance { turn: Some(turn), ..said(User, "words") }], LimitChange::default());
         }
         let turns = |archive: &dyn Archive| -> Vec<u64> {
             held(archive).utterances.iter().map(|utterance| utterance.turn_number).collect()
@@ -112,7 +112,7 @@ fn test_7_17_an_empty_buffer_gives_empty_results() {
         assert_eq!(state.total_tokens(), Tokens::ZERO);
         let settled = summarize(archive, &ScriptedEngine::new([])).unwrap();
         assert_eq!((settled.n_summarized, settled.state), (0, state));
-        assert_eq!(names(archive).unwrap(), []);
+        assert_eq!(buffer_names(archive).unwrap(), []);
     });
 }
 
@@ -123,8 +123,8 @@ fn test_7_18_a_single_utterance_works_and_can_be_deleted() {
         write(archive, &["only"], LimitChange::default());
         assert_eq!(last(archive, 1), ["only"]);
         assert_eq!(texts(archive), ["only"]);
-        let (place, state) = delete(archive, &name(), 1, now()).unwrap();
-        assert_eq!((place, state.n_held()), (Deleted::Held, 0));
+        let (place, state) = delete_utterance(archive, &name(), 1, now()).unwrap();
+        assert_eq!((place, state.n_held()), (UtterancePlace::Held, 0));
         assert_eq!(texts(archive), [""; 0]);
         assert_eq!(found_in_archive(archive, "only"), [""; 0], "it is gone for good");
         write(archive, &["next"], LimitChange::default());
@@ -138,10 +138,10 @@ fn h_01_what_was_evicted_can_be_deleted_too() {
     on_each_backend(|archive| {
         write(archive, &["first", "second"], size(1));
         put(archive, vec![said(User, "third")], LimitChange::default());
-        assert_eq!(delete(archive, &name(), 2, now()).unwrap().0, Deleted::Waiting);
-        assert_eq!(delete(archive, &name(), 1, now()).unwrap().0, Deleted::Summarized);
+        assert_eq!(delete_utterance(archive, &name(), 2, now()).unwrap().0, UtterancePlace::Waiting);
+        assert_eq!(delete_utterance(archive, &name(), 1, now()).unwrap().0, UtterancePlace::Summarized);
         for number in [0, 1, 2, 4] {
-            let error = delete(archive, &name(), number, now()).unwrap_err();
+            let error = delete_utterance(archive, &name(), number, now()).unwrap_err();
             assert!(error.to_string().ends_with("it holds 3"), "{error}");
         }
         assert_eq!(summarize(archive, &ScriptedEngine::new([])).unwrap().n_summarized, 0);
@@ -154,15 +154,15 @@ fn h_01_what_was_evicted_can_be_deleted_too() {
 #[test]
 fn h_01_a_deleted_buffer_leaves_nothing_and_no_other_one_changes() {
     on_each_backend(|archive| {
-        let other: Name = "other".parse().unwrap();
+        let other: BufferName = "other".parse().unwrap();
         push(archive, &other, vec![said(User, "theirs")], size(7), now()).unwrap();
         write(archive, &["1", "2", "3"], size(1));
-        assert_eq!(names(archive).unwrap(), [other.clone(), name()]);
+        assert_eq!(buffer_names(archive).unwrap(), [other.clone(), name()]);
         assert_eq!(delete_all(archive, &name()).unwrap(), 3);
-        assert_eq!(held(archive), Contents::default());
-        assert_eq!(names(archive).unwrap(), std::slice::from_ref(&other));
+        assert_eq!(held(archive), BufferContents::default());
+        assert_eq!(buffer_names(archive).unwrap(), std::slice::from_ref(&other));
         assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 2);
-        let theirs = contents(archive, &other).unwrap();
+        let theirs = read_contents(archive, &other).unwrap();
         assert_eq!((theirs.utterances.len(), theirs.state.limits.size), (1, 7));
         assert_eq!(delete_all(archive, &name()).unwrap(), 0);
     });

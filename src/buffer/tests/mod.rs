@@ -10,10 +10,11 @@ use std::ops::ControlFlow;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::read::Contents;
+use super::read::BufferContents;
 use super::{
-    BufferError, Deleted, Due, LimitChange, Name, Pushed, Settled, Speaker, Spoken, contents, delete, delete_all,
-    names, push, search, settle,
+    BufferError, BufferName, LimitChange, NewUtterance, PushOutcome, Speaker, SummarizedBuffer, SummaryRequest,
+    UtterancePlace, buffer_names, delete_all, delete_utterance, push, read_contents, search_utterances,
+    summarize_evicted,
 };
 use ctxc_engine::run::{SummaryError, summarize_at_once};
 use ctxc_engine::{Engine, ExtractEngine, ScriptedEngine, SummarizeRequest};
@@ -32,7 +33,7 @@ enum Failure {
     Summary(#[from] SummaryError),
 }
 
-fn name() -> Name {
+fn name() -> BufferName {
     "talk".parse().unwrap()
 }
 
@@ -40,15 +41,15 @@ fn now() -> Timestamp {
     "2026-03-02T09:00:00.123456789Z".parse().unwrap()
 }
 
-fn said(speaker: Speaker, text: &str) -> Spoken {
-    Spoken { speaker, turn: None, time: None, text: text.to_owned() }
+fn said(speaker: Speaker, text: &str) -> NewUtterance {
+    NewUtterance { speaker, turn: None, time: None, text: text.to_owned() }
 }
 
 fn size(size: u32) -> LimitChange {
     LimitChange { size: Some(size), ..LimitChange::default() }
 }
 
-fn put(archive: &mut dyn Archive, spoken: Vec<Spoken>, change: LimitChange) -> Pushed {
+fn put(archive: &mut dyn Archive, spoken: Vec<NewUtterance>, change: LimitChange) -> PushOutcome {
     push(archive, &name(), spoken, change, now()).unwrap()
 }
 
@@ -60,19 +61,19 @@ fn write(archive: &mut dyn Archive, texts: &[&str], change: LimitChange) {
     }
 }
 
-fn summarize(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<Settled, Failure> {
-    settle(archive, &name(), now, |due| summary(due, engine))
+fn summarize(archive: &mut dyn Archive, engine: &dyn Engine) -> Result<SummarizedBuffer, Failure> {
+    summarize_evicted(archive, &name(), now, |due| summary(due, engine))
 }
 
-fn summary(due: &Due, engine: &dyn Engine) -> Result<String, Failure> {
+fn summary(due: &SummaryRequest, engine: &dyn Engine) -> Result<String, Failure> {
     let existing = due.existing.as_str().into();
     let wanted = SummarizeRequest { existing, limit: due.limit, ..SummarizeRequest::default() };
     let made = summarize_at_once(&due.chunks, &wanted, engine, |_| ControlFlow::Continue(()))?;
     Ok(made.summaries.last().cloned().unwrap_or_default())
 }
 
-fn held(archive: &dyn Archive) -> Contents {
-    contents(archive, &name()).unwrap()
+fn held(archive: &dyn Archive) -> BufferContents {
+    read_contents(archive, &name()).unwrap()
 }
 
 fn texts(archive: &dyn Archive) -> Vec<String> {
@@ -80,12 +81,12 @@ fn texts(archive: &dyn Archive) -> Vec<String> {
 }
 
 fn last(archive: &dyn Archive, n: usize) -> Vec<String> {
-    held(archive).last(n, None).into_iter().map(|utterance| utterance.text.clone()).collect()
+    held(archive).last_utterances(n, None).into_iter().map(|utterance| utterance.text.clone()).collect()
 }
 
 fn found(archive: &dyn Archive, query: &str, speaker: Option<Speaker>) -> Vec<String> {
     let contents = held(archive);
-    let found = search(&contents, &name(), query, speaker, 10).unwrap();
+    let found = search_utterances(&contents, &name(), query, speaker, 10).unwrap();
     found.into_iter().map(|utterance| utterance.text.clone()).collect()
 }
 

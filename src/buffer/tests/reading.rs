@@ -19,7 +19,7 @@ fn test_7_10_reading_is_chronological() {
     on_each_backend(|archive| {
         for (text, hours) in [("first", 5), ("second", 3), ("third", 4)] {
             let time = now().checked_add(SignedDuration::from_hours(hours)).unwrap();
-            put(archive, vec![Spoken { time: Some(time), ..said(User, text) }], LimitChange::default());
+            put(archive, vec![NewUtterance { time: Some(time), ..said(User, text) }], LimitChange::default());
         }
         put(archive, vec![said(User, "fourth"), said(Assistant, "fifth")], LimitChange::default());
         assert_eq!(texts(archive), ["first", "second", "third", "fourth", "fifth"]);
@@ -61,11 +61,11 @@ fn test_7_12_all_reads_filter_by_speaker() {
         let contents = held(archive);
         let texts =
             |said: Vec<&crate::buffer::Utterance>| -> Vec<String> { said.iter().map(|it| it.text.clone()).collect() };
-        assert_eq!(texts(contents.read(Some(User))), ["u1", "u2 word"]);
-        assert_eq!(texts(contents.last(1, Some(User))), ["u2 word"]);
-        assert_eq!(texts(contents.read(Some(System))), ["s1"]);
+        assert_eq!(texts(contents.utterances_by(Some(User))), ["u1", "u2 word"]);
+        assert_eq!(texts(contents.last_utterances(1, Some(User))), ["u2 word"]);
+        assert_eq!(texts(contents.utterances_by(Some(System))), ["s1"]);
         assert_eq!(found(archive, "word", Some(User)), ["u2 word"]);
-        let places: Vec<usize> = contents.read(Some(User)).iter().map(|it| it.place).collect();
+        let places: Vec<usize> = contents.utterances_by(Some(User)).iter().map(|it| it.place).collect();
         assert_eq!(places, [0, 3], "places are those in the buffer");
     });
 }

@@ -94,13 +94,13 @@ fn h_04_the_summary_so_far_is_summarized_too() {
 #[test]
 fn h_04_many_evicted_ones_come_in_chunks() {
     on_each_backend(|archive| {
-        let mut spoken: Vec<Spoken> = (1..=45).map(|n| said(User, &n.to_string())).collect();
+        let mut spoken: Vec<NewUtterance> = (1..=45).map(|n| said(User, &n.to_string())).collect();
         spoken.extend((0..3).map(|_| said(User, &"x".repeat(4 * 10_000))));
         spoken.push(said(User, "last"));
         let pushed = put(archive, spoken, size(1));
         assert_eq!((pushed.numbers, pushed.evicted.len(), pushed.held.len()), (Some((1, 49)), 48, 1));
         let chunks: RefCell<Vec<usize>> = RefCell::default();
-        let settled = settle(archive, &name(), now, |due| {
+        let settled = summarize_evicted(archive, &name(), now, |due| {
             chunks.replace(due.chunks.iter().map(Vec::len).collect());
             Ok::<_, BufferError>("all".to_owned())
         });
@@ -135,7 +135,7 @@ fn h_04_of_two_that_summarize_at_once_one_counts() {
     let url = ArchiveUrl::Sqlite(folder.path().join("a.sqlite"));
     let mut ours = open(&url).unwrap();
     put(&mut *ours, vec![said(User, "1"), said(User, "2")], size(1));
-    let settled = settle(&mut *ours, &name(), now, |due| {
+    let settled = summarize_evicted(&mut *ours, &name(), now, |due| {
         assert_eq!(due.chunks.len(), 1);
         let mut theirs = open(&url).unwrap();
         put(&mut *theirs, vec![said(User, "3")], LimitChange::default());
@@ -154,7 +154,7 @@ fn h_04_what_is_evicted_meanwhile_is_summarized_next() {
     let url = ArchiveUrl::Sqlite(folder.path().join("a.sqlite"));
     let mut ours = open(&url).unwrap();
     put(&mut *ours, vec![said(User, "1"), said(User, "2")], size(1));
-    let settled = settle(&mut *ours, &name(), now, |due| {
+    let settled = summarize_evicted(&mut *ours, &name(), now, |due| {
         let what = due.chunks.concat().iter().map(|said| said.text.as_str()).collect::<String>();
         if what == "1" {
             put(&mut *open(&url).unwrap(), vec![said(User, "3")], LimitChange::default());

@@ -15,7 +15,7 @@ pub(crate) struct ArchiveArg {
 
 /// The archive of a verb that is of use without one too.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ArchiveIfAny {
+pub(crate) struct OptionalArchiveArg {
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new(), help_heading = "Archive")]
     archive: Option<String>,
@@ -26,17 +26,17 @@ impl ArchiveArg {
     ///
     /// # Errors
     /// When there is no home folder for the default.
-    pub(crate) fn url(&self, environment: &Environment) -> Result<String, CommandError> {
+    pub(crate) fn archive_url(&self, environment: &Environment) -> Result<String, CommandError> {
         environment.archive_url(self.archive.as_deref())
     }
 }
 
-impl ArchiveIfAny {
+impl OptionalArchiveArg {
     /// As [`ArchiveArg::url`].
     ///
     /// # Errors
     /// When there is no home folder for the default.
-    pub(crate) fn url(&self, environment: &Environment) -> Result<String, CommandError> {
+    pub(crate) fn archive_url(&self, environment: &Environment) -> Result<String, CommandError> {
         environment.archive_url(self.archive.as_deref())
     }
 }

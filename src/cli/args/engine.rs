@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::cli::environment::{Environment, OPENROUTER_API_KEY};
 use crate::session::error::CommandError;
-use crate::session::options::{Asking, Consent, EngineChoice, EngineName, Secrets};
+use crate::session::options::{Consent, EngineChoice, EngineName, RequestSettings, SecretPolicy};
 use ctxc_engine::chat::{ChatSettings, ModelsBySize};
 use ctxc_engine::http::Endpoint;
 use ctxc_engine::run::{CallOrder, RunOptions, Timeouts};
@@ -40,25 +40,25 @@ pub(crate) struct EngineArgs {
 
 impl EngineArgs {
     /// The engine that the arguments name, or that follows from the configuration.
-    pub(crate) fn resolve(self, environment: &Environment) -> Result<EngineChoice, CommandError> {
+    pub(crate) fn resolve_engine(self, environment: &Environment) -> Result<EngineChoice, CommandError> {
         let config = &environment.config;
         let named = self.engine.or(config.engine);
         match named {
             Some(EngineName::Extract) => Ok(EngineChoice::Extract),
             None if !environment.has_server() => Ok(EngineChoice::Extract),
-            Some(EngineName::Chat) | None => Ok(EngineChoice::Chat(Box::new(self.chat(environment)?))),
+            Some(EngineName::Chat) | None => Ok(EngineChoice::Chat(Box::new(self.resolve_chat(environment)?))),
         }
     }
 
-    fn chat(self, environment: &Environment) -> Result<Asking, CommandError> {
+    fn resolve_chat(self, environment: &Environment) -> Result<RequestSettings, CommandError> {
         let config = &environment.config;
         let url = config.base_url.as_deref().unwrap_or(Endpoint::DEFAULT);
         let endpoint: Endpoint = url.parse().map_err(CommandError::usage)?;
         let key = environment.key_for(&endpoint);
         if key.is_none() && !endpoint.is_loopback() {
-            return Err(no_key(&endpoint, environment));
+            return Err(no_key_error(&endpoint, environment));
         }
-        let models = models(self.model.or_else(|| config.model.clone()), config.large_model.clone(), &endpoint)?;
+        let models = choose_models(self.model.or_else(|| config.model.clone()), config.large_model.clone(), &endpoint)?;
         let mut prices = Prices::built_in();
         config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
         // A local model has no cost that could be counted; a model with a known price may be proxied by the local server.
@@ -72,7 +72,7 @@ impl EngineArgs {
         if max_cost.is_some() {
             for model in [&models.small, &models.large] {
                 prices.require_price(model).map_err(|error| {
-                    CommandError::usage(error).hint("use a model with a known price, or remove --max-cost")
+                    CommandError::usage(error).with_hint("use a model with a known price, or remove --max-cost")
                 })?;
             }
         }
@@ -80,7 +80,7 @@ impl EngineArgs {
             first: Duration::from_secs_f64(config.timeout),
             step: Duration::from_secs_f64(config.timeout_step),
         };
-        Ok(Asking {
+        Ok(RequestSettings {
             options: RunOptions {
                 concurrency: config.concurrency as usize,
                 attempts: config.attempts,
@@ -91,7 +91,7 @@ impl EngineArgs {
             },
             prices,
             consent: if self.yes || environment.user_asks_for_chat() { Consent::Given } else { Consent::Ask },
-            secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
+            secrets: if self.no_redact { SecretPolicy::Sent } else { SecretPolicy::Replaced },
             key_variable: environment.used_key_variable(),
             server: ChatSettings { endpoint, key, models, now: Timestamp::now },
         })
@@ -99,12 +99,16 @@ impl EngineArgs {
 }
 
 /// The models for short and for long texts.
-fn models(small: Option<String>, large: Option<String>, endpoint: &Endpoint) -> Result<ModelsBySize, CommandError> {
+fn choose_models(
+    small: Option<String>,
+    large: Option<String>,
+    endpoint: &Endpoint,
+) -> Result<ModelsBySize, CommandError> {
     let (default_small, default_large) = DEFAULT_MODELS;
     match (small, large) {
         (Some(small), large) => Ok(ModelsBySize { large: large.unwrap_or_else(|| small.clone()), small }),
         (None, _) if !endpoint.is_openrouter() => {
-            Err(CommandError::usage(anyhow!("no model for {}", endpoint.host())).hint("set --model or CTXC_MODEL"))
+            Err(CommandError::usage(anyhow!("no model for {}", endpoint.host())).with_hint("set --model or CTXC_MODEL"))
         }
         (None, large) => Ok(ModelsBySize {
             small: default_small.to_owned(),
@@ -121,11 +125,11 @@ fn max_cost(typed: Option<Usd>, configured: Option<f64>) -> Result<Option<Usd>, 
 }
 
 /// The error of a server that needs a key, before any work.
-fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
+fn no_key_error(endpoint: &Endpoint, environment: &Environment) -> CommandError {
     let host = endpoint.host();
     if let Some(variable) = environment.missing_variable() {
         return CommandError::usage(anyhow!("no API key for {host}: {variable} is not set"))
-            .hint(format!("set {variable}"));
+            .with_hint(format!("set {variable}"));
     }
     let error = CommandError::usage(anyhow!(
         "no API key for {host}: {}",
@@ -137,10 +141,10 @@ fn no_key(endpoint: &Endpoint, environment: &Environment) -> CommandError {
     ));
     let variable = environment.key_variable();
     if environment.has_key() {
-        return error.hint(format!("{OPENROUTER_API_KEY} is only used for openrouter.ai; set {variable} to the key of {host}, or to any word if it needs none"));
+        return error.with_hint(format!("{OPENROUTER_API_KEY} is only used for openrouter.ai; set {variable} to the key of {host}, or to any word if it needs none"));
     }
     if endpoint.is_openrouter() {
-        return error.hint(format!("set {OPENROUTER_API_KEY}, or use --engine extract, which works offline"));
+        return error.with_hint(format!("set {OPENROUTER_API_KEY}, or use --engine extract, which works offline"));
     }
-    error.hint(format!("set {variable} to its key, or to any word if it needs none"))
+    error.with_hint(format!("set {variable} to its key, or to any word if it needs none"))
 }

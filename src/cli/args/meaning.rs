@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::engine::EngineArgs;
 use crate::cli::environment::Environment;
 use crate::session::error::CommandError;
-use crate::session::options::{Consent, Meaning, Secrets};
+use crate::session::options::{Consent, MeaningSettings, SecretPolicy};
 use ctxc_engine::Prices;
 use ctxc_engine::embed::EmbeddingServer;
 use ctxc_engine::http::Endpoint;
@@ -37,27 +37,27 @@ impl MeaningArgs {
     /// The arguments of a server for agents: consent and redaction as for the engine, since they apply to all texts that leave
     /// the machine.
     #[cfg(feature = "mcp")]
-    pub(crate) fn beside(engine: &EngineArgs) -> Self {
+    pub(crate) fn with_consent_of(engine: &EngineArgs) -> Self {
         Self { yes: engine.yes, no_redact: engine.no_redact, ..Self::default() }
     }
 
     /// The settings of a search by meaning; `None` if no server is configured.
-    pub(crate) fn resolve(self, environment: &Environment) -> Result<Option<Meaning>, CommandError> {
+    pub(crate) fn resolve_meaning(self, environment: &Environment) -> Result<Option<MeaningSettings>, CommandError> {
         let config = &environment.config;
         let typed = self.embeddings_url.or_else(|| config.embeddings.base_url.clone());
         let Some(typed) = typed.filter(|_| !self.words) else { return Ok(None) };
         let endpoint: Endpoint = typed.parse().map_err(CommandError::usage)?;
         let model = self.embeddings_model.or_else(|| config.embeddings.model.clone()).ok_or_else(|| {
             CommandError::usage(anyhow!("no embeddings model for {}", endpoint.host()))
-                .hint("set --embeddings-model or CTXC_EMBEDDINGS_MODEL, or search by words only with --words")
+                .with_hint("set --embeddings-model or CTXC_EMBEDDINGS_MODEL, or search by words only with --words")
         })?;
         let mut prices = Prices::built_in();
         config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
         let key = environment.embeddings_key_for(&endpoint);
-        Ok(Some(Meaning {
+        Ok(Some(MeaningSettings {
             price: prices.get(&model),
             consent: if self.yes || environment.user_names_embeddings() { Consent::Given } else { Consent::Ask },
-            secrets: if self.no_redact { Secrets::Sent } else { Secrets::Replaced },
+            secrets: if self.no_redact { SecretPolicy::Sent } else { SecretPolicy::Replaced },
             server: EmbeddingServer { endpoint, key, model, now: Timestamp::now },
         }))
     }

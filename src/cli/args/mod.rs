@@ -10,11 +10,13 @@ mod shared;
 mod summarizing;
 mod targets;
 
-pub(crate) use archive::{ArchiveArg, ArchiveIfAny};
+pub(crate) use archive::{ArchiveArg, OptionalArchiveArg};
 pub(crate) use engine::EngineArgs;
 pub(crate) use meaning::MeaningArgs;
 pub(crate) use pruning::{ExtraArgs, ProtectArgs, SelectArgs};
 pub(crate) use removal::RemovalArgs;
-pub(crate) use shared::{KeptOnly, NewSessionArgs, RewriteArgs, SessionArg, both_printed, find};
-pub(crate) use summarizing::{SummarizingArgs, summarizing_of};
-pub(crate) use targets::{NamedArgs, PatternRole, TargetArgs};
+pub(crate) use shared::{
+    KeptRestoreRequest, NewSessionArgs, RewriteArgs, SessionArg, both_on_stdout_error, find_session,
+};
+pub(crate) use summarizing::{SummarizingArgs, resolve_summary_settings};
+pub(crate) use targets::{PatternRole, SessionTargetArgs, TargetArgs};

@@ -2,7 +2,7 @@
 
 use crate::cli::config::Config;
 use crate::session::error::CommandError;
-use crate::session::quantity::tokens;
+use crate::session::quantity::parse_tokens;
 use ctxc_core::plan::{ExtraRemoval, PruneStage, SupersedeRule};
 use ctxc_transcript::text::Tokens;
 
@@ -16,7 +16,7 @@ pub(crate) struct SelectArgs {
     #[arg(long, value_name = "STEPS")]
     mask: Option<u32>,
     /// Maximum tokens of output kept in each placeholder, 0 for none
-    #[arg(long, value_name = "N", value_parser = tokens, default_value_t = Tokens(PruneStage::DIGEST_TOKENS))]
+    #[arg(long, value_name = "N", value_parser = parse_tokens, default_value_t = Tokens(PruneStage::DIGEST_TOKENS))]
     digest_tokens: Tokens,
 }
 
@@ -68,11 +68,11 @@ impl SelectArgs {
     }
 
     /// Adds the selection to `stage`, with the default rules if none are given.
-    pub(crate) fn put_in(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
+    pub(crate) fn apply_to_stage(&self, stage: PruneStage) -> Result<PruneStage, CommandError> {
         let rules = match self.rules.as_deref() {
             None if stage.rules.is_empty() => SupersedeRule::DEFAULT.to_vec(),
             None => stage.rules,
-            Some(typed) => rules(typed)?,
+            Some(typed) => parse_rules(typed)?,
         };
         Ok(PruneStage { rules, mask: self.mask.or(stage.mask), digest_tokens: self.digest_tokens.0, ..stage })
     }
@@ -80,7 +80,7 @@ impl SelectArgs {
 
 impl ProtectArgs {
     /// A stage that only has protections.
-    pub(crate) fn stage(&self, config: &Config) -> PruneStage {
+    pub(crate) fn resolve_protections(&self, config: &Config) -> PruneStage {
         let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let both = |config: &[String], typed: &[String]| config.iter().chain(typed).cloned().collect();
         PruneStage {
@@ -94,14 +94,14 @@ impl ProtectArgs {
 
     /// As [`Self::stage`], with the default rules.
     #[cfg(feature = "mcp")]
-    pub(crate) fn usual_stage(&self, config: &Config) -> PruneStage {
-        PruneStage { rules: SupersedeRule::DEFAULT.to_vec(), ..self.stage(config) }
+    pub(crate) fn stage_with_default_rules(&self, config: &Config) -> PruneStage {
+        PruneStage { rules: SupersedeRule::DEFAULT.to_vec(), ..self.resolve_protections(config) }
     }
 }
 
 impl ExtraArgs {
     /// The content selected by the options.
-    fn typed(&self) -> impl Iterator<Item = ExtraRemoval> {
+    fn selected_content(&self) -> impl Iterator<Item = ExtraRemoval> {
         let typed = [
             (self.images, ExtraRemoval::Images),
             (self.thinking, ExtraRemoval::Thinking),
@@ -115,18 +115,18 @@ impl ExtraArgs {
 
     /// Whether any of these options was given.
     pub(crate) fn is_typed(&self) -> bool {
-        self.typed().next().is_some()
+        self.selected_content().next().is_some()
     }
 
     /// Adds the selected content to `stage`.
-    pub(crate) fn added_to(&self, mut stage: PruneStage) -> PruneStage {
-        stage.also.extend(self.typed());
+    pub(crate) fn apply_to_stage(&self, mut stage: PruneStage) -> PruneStage {
+        stage.also.extend(self.selected_content());
         stage
     }
 }
 
 /// The rules in a list, sorted and without duplicates.
-fn rules(typed: &str) -> Result<Vec<SupersedeRule>, CommandError> {
+fn parse_rules(typed: &str) -> Result<Vec<SupersedeRule>, CommandError> {
     let names = typed.split(',').map(str::trim).filter(|_| !typed.trim().is_empty());
     let mut rules: Vec<SupersedeRule> = names.map(str::parse).collect::<Result<_, _>>().map_err(CommandError::usage)?;
     rules.sort_unstable();

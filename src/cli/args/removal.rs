@@ -1,7 +1,7 @@
 //! The arguments of verbs that remove something for good.
 
 use super::archive::ArchiveArg;
-use crate::session::options::Mode;
+use crate::session::options::RunMode;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RemovalArgs {
@@ -16,7 +16,7 @@ pub(crate) struct RemovalArgs {
 }
 
 impl RemovalArgs {
-    pub(crate) fn mode(&self) -> Mode {
-        if self.dry_run { Mode::Show } else { Mode::Do }
+    pub(crate) fn mode(&self) -> RunMode {
+        if self.dry_run { RunMode::Show } else { RunMode::Do }
     }
 }

@@ -7,11 +7,11 @@ use clap::builder::NonEmptyStringValueParser;
 use uuid::Uuid;
 
 use crate::cli::completing;
-use crate::cli::context::{Context, Form};
+use crate::cli::context::{Context, OutputForm};
 use crate::cli::environment::Environment;
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::options::{Estimate, Keep, Mode, Output, Rewriting};
+use crate::session::options::{ArchiveChoice, Estimate, OutputChoice, RewriteSettings, RunMode};
 use crate::session::packed::Packing;
 use ctxc_core::apply::{IfExists, n_names};
 use ctxc_core::version::KeptSession;
@@ -25,7 +25,7 @@ use ctxc_transcript::session::{FoundSession, SessionError, format_of_file_name};
 pub(crate) struct SessionArg {
     /// Path, session id or its prefix, `latest`, `@-2` for the second newest, or `-` for standard input [default: the newest
     /// session of this project]
-    #[arg(value_name = "SESSION", add = completing::sessions())]
+    #[arg(value_name = "SESSION", add = completing::session_completer())]
     pub(crate) session: Option<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SessionArg {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RewriteArgs {
     #[command(flatten)]
-    how: HowArgs,
+    how: RewriteOptionArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// Id of the new session [default: random]
@@ -48,7 +48,7 @@ pub(crate) struct RewriteArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Rewrite options")]
-struct HowArgs {
+struct RewriteOptionArgs {
     /// Token estimate to use [default: calibrated]
     #[arg(long, value_enum, value_name = "ESTIMATE")]
     tokens: Option<Estimate>,
@@ -110,9 +110,9 @@ pub(crate) struct NewSessionArgs {
 
 impl NewSessionArgs {
     /// The same among the flags of all rewrites, the others not given.
-    pub(crate) fn rewrite(self) -> RewriteArgs {
+    pub(crate) fn into_rewrite_args(self) -> RewriteArgs {
         let Self { output, force, session_id, dry_run, archive } = self;
-        let how = HowArgs { tokens: None, keep_thinking: false, keep_loop: false };
+        let how = RewriteOptionArgs { tokens: None, keep_thinking: false, keep_loop: false };
         let output = OutputArgs { output, in_place: false, even_if_open: false, force };
         RewriteArgs { how, output, session_id, archive, dry_run }
     }
@@ -129,31 +129,35 @@ impl RewriteArgs {
         self,
         session: &SessionArg,
         context: &Context<'_>,
-    ) -> Result<Rewriting, CommandError> {
-        Ok(Rewriting { replaces_rollouts: true, ..self.resolve(session, context)? })
+    ) -> Result<RewriteSettings, CommandError> {
+        Ok(RewriteSettings { replaces_rollouts: true, ..self.resolve_rewrite_settings(session, context)? })
     }
 
-    pub(crate) fn resolve(self, session: &SessionArg, context: &Context<'_>) -> Result<Rewriting, CommandError> {
+    pub(crate) fn resolve_rewrite_settings(
+        self,
+        session: &SessionArg,
+        context: &Context<'_>,
+    ) -> Result<RewriteSettings, CommandError> {
         let source = session.find_to_rewrite(context)?;
         if self.output.in_place && self.output.force && !self.output.even_if_open {
-            context
-                .ui
-                .warning("use --even-if-open instead of --force: the next version overwrites only FILE by --force");
+            context.ui.print_warning(
+                "use --even-if-open instead of --force: the next version overwrites only FILE by --force",
+            );
         }
-        let output = self.output.resolve(self.session_id, &source)?;
+        let output = self.output.resolve_output(self.session_id, &source)?;
         refuse_unless_unpacked(&source, &output)?;
-        if output == Output::Stdout && context.reporting.form == Form::Json && !self.dry_run {
-            return Err(both_printed());
+        if output == OutputChoice::Stdout && context.reporting.form == OutputForm::Json && !self.dry_run {
+            return Err(both_on_stdout_error());
         }
         let typed_archive = self.archive.archive.as_deref().map(hide_password);
-        let keep = self.archive.keep(context.environment)?;
-        let n_names = source.path().filter(|_| matches!(output, Output::InPlace(_))).map_or(1, n_names);
+        let keep = self.archive.resolve_archive_choice(context.environment)?;
+        let n_names = source.path().filter(|_| matches!(output, OutputChoice::InPlace(_))).map_or(1, n_names);
         if n_names > 1 {
-            context.ui.warning(format_args!(
+            context.ui.print_warning(format_args!(
                 "the session has {n_names} names (hard links); the others keep what it holds now"
             ));
         }
-        Ok(Rewriting {
+        Ok(RewriteSettings {
             source,
             estimate: self.how.tokens.or(context.environment.config.tokens),
             thinking: match (self.how.keep_thinking, self.how.keep_loop) {
@@ -168,68 +172,74 @@ impl RewriteArgs {
             on_server: context.environment.server_consent(),
             codex_in_place: context.environment.codex_consent(),
             keep_max: context.environment.config.keep_max(),
-            mode: if self.dry_run { Mode::Show } else { Mode::Do },
+            mode: if self.dry_run { RunMode::Show } else { RunMode::Do },
             replaces_rollouts: false,
-            window: context.environment.config.window(),
+            window: context.environment.config.context_window(),
             cwd: Some(context.environment.cwd().to_owned()),
         })
     }
 }
 
 /// A session to restore whose file is gone.
-pub(crate) struct KeptOnly {
+pub(crate) struct KeptRestoreRequest {
     pub(crate) kept: KeptSession,
     /// The URL of the archive.
     pub(crate) archive: String,
     /// The destination; `None` for its former path.
-    pub(crate) output: Option<Output>,
+    pub(crate) output: Option<OutputChoice>,
     pub(crate) existing: IfExists,
-    pub(crate) mode: Mode,
+    pub(crate) mode: RunMode,
 }
 
 impl RewriteArgs {
     /// The archived session that `name` means, if no file does.
-    pub(crate) fn gone(&self, name: &str, context: &Context<'_>) -> Result<Option<KeptOnly>, CommandError> {
+    pub(crate) fn resolve_kept_restore(
+        &self,
+        name: &str,
+        context: &Context<'_>,
+    ) -> Result<Option<KeptRestoreRequest>, CommandError> {
         let places = context.environment.places()?;
         if !matches!(session::find_session(name, &places), Err(SessionError::Unknown { .. })) {
             return Ok(None);
         }
-        let Keep::In(archive) = self.archive.keep(context.environment)? else { return Ok(None) };
+        let ArchiveChoice::In(archive) = self.archive.resolve_archive_choice(context.environment)? else {
+            return Ok(None);
+        };
         let Some(opened) = archives::open_if_there(&archive)? else { return Ok(None) };
-        let Some(kept) = archives::find_kept(&*opened, name)? else { return Ok(None) };
+        let Some(kept) = archives::find_kept_session(&*opened, name)? else { return Ok(None) };
         if self.output.in_place || self.session_id.is_some() {
             return Err(CommandError::usage(anyhow!("the file of {} no longer exists", kept.id))
-                .hint("it is restored to its recorded path, without --in-place and --session-id"));
+                .with_hint("it is restored to its recorded path, without --in-place and --session-id"));
         }
         let existing = if self.output.force { IfExists::Replace } else { IfExists::Refuse };
         let output = self.output.output.as_ref().map(|path| match path {
-            path if path.as_os_str() == "-" => Output::Stdout,
-            path => Output::File(path.clone(), existing),
+            path if path.as_os_str() == "-" => OutputChoice::Stdout,
+            path => OutputChoice::File(path.clone(), existing),
         });
-        if output == Some(Output::Stdout) && context.reporting.form == Form::Json && !self.dry_run {
-            return Err(both_printed());
+        if output == Some(OutputChoice::Stdout) && context.reporting.form == OutputForm::Json && !self.dry_run {
+            return Err(both_on_stdout_error());
         }
-        let mode = if self.dry_run { Mode::Show } else { Mode::Do };
-        Ok(Some(KeptOnly { kept, archive, output, existing, mode }))
+        let mode = if self.dry_run { RunMode::Show } else { RunMode::Do };
+        Ok(Some(KeptRestoreRequest { kept, archive, output, existing, mode }))
     }
 }
 
 /// The error of a transcript and a report that would both go to standard output.
-pub(crate) fn both_printed() -> CommandError {
+pub(crate) fn both_on_stdout_error() -> CommandError {
     CommandError::usage(anyhow!("the transcript and the JSON report cannot both go to standard output"))
-        .hint("use --report FILE for the report, or -o FILE for the transcript")
+        .with_hint("use --report FILE for the report, or -o FILE for the transcript")
 }
 
 impl SessionArg {
     /// The named session, or the newest of this project.
     pub(crate) fn find(&self, context: &Context<'_>) -> Result<FoundSession, CommandError> {
-        self.session.as_ref().map_or_else(|| find_newest(context), |name| find(name, context))
+        self.session.as_ref().map_or_else(|| find_newest(context), |name| find_session(name, context))
     }
 
     /// As [`Self::find`], for a rewrite: `latest` never means a session of another project.
     fn find_to_rewrite(&self, context: &Context<'_>) -> Result<FoundSession, CommandError> {
         match &self.session {
-            Some(name) if name.as_os_str() != "latest" => find(name, context),
+            Some(name) if name.as_os_str() != "latest" => find_session(name, context),
             Some(_) | None => find_newest(context),
         }
     }
@@ -241,13 +251,13 @@ fn find_newest(context: &Context<'_>) -> Result<FoundSession, CommandError> {
 }
 
 /// The session that `name` means.
-pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<FoundSession, CommandError> {
+pub(crate) fn find_session(name: &Path, context: &Context<'_>) -> Result<FoundSession, CommandError> {
     session::find_session(name, &context.environment.places()?).map_err(|error| {
         let id = name.to_string_lossy();
         let is_kept = matches!(error, SessionError::Unknown { .. }) && is_kept(&id, context);
         let error = CommandError::from(error);
         if is_kept {
-            error.hint(format!("the archive keeps it: `ctxc restore {id} --all` writes it back"))
+            error.with_hint(format!("the archive keeps it: `ctxc restore {id} --all` writes it back"))
         } else {
             error
         }
@@ -258,55 +268,60 @@ pub(crate) fn find(name: &Path, context: &Context<'_>) -> Result<FoundSession, C
 fn is_kept(name: &str, context: &Context<'_>) -> bool {
     let url = context.environment.archive_url(None);
     let archive = url.and_then(|url| archives::open_if_there(&url));
-    archive.is_ok_and(|archive| archive.is_some_and(|it| matches!(archives::find_kept(&*it, name), Ok(Some(_)))))
+    archive
+        .is_ok_and(|archive| archive.is_some_and(|it| matches!(archives::find_kept_session(&*it, name), Ok(Some(_)))))
 }
 
 impl OutputArgs {
     /// The destination of the result; a new session gets the id `session_id`.
-    pub(crate) fn resolve(self, session_id: Option<Uuid>, source: &FoundSession) -> Result<Output, CommandError> {
+    pub(crate) fn resolve_output(
+        self,
+        session_id: Option<Uuid>,
+        source: &FoundSession,
+    ) -> Result<OutputChoice, CommandError> {
         let existing = if self.force { IfExists::Replace } else { IfExists::Refuse };
         match (self.output, source) {
-            (Some(path), _) if path.as_os_str() == "-" => Ok(Output::Stdout),
-            (Some(path), _) => Ok(Output::File(path, existing)),
+            (Some(path), _) if path.as_os_str() == "-" => Ok(OutputChoice::Stdout),
+            (Some(path), _) => Ok(OutputChoice::File(path, existing)),
             (None, FoundSession::StandardInput) if self.in_place => {
                 Err(CommandError::usage(anyhow!("--in-place cannot be used with standard input"))
-                    .hint("the result goes to standard output"))
+                    .with_hint("the result goes to standard output"))
             }
             (None, FoundSession::StandardInput) if session_id.is_some() => {
                 Err(CommandError::usage(anyhow!("--session-id cannot be used with standard input"))
-                    .hint("the result goes to standard output"))
+                    .with_hint("the result goes to standard output"))
             }
-            (None, FoundSession::StandardInput) => Ok(Output::Stdout),
+            (None, FoundSession::StandardInput) => Ok(OutputChoice::Stdout),
             (None, FoundSession::File { .. }) if self.in_place => {
-                Ok(Output::InPlace(if self.even_if_open { IfExists::Replace } else { existing }))
+                Ok(OutputChoice::InPlace(if self.even_if_open { IfExists::Replace } else { existing }))
             }
-            (None, FoundSession::File { .. }) => Ok(Output::NewSession(session_id)),
+            (None, FoundSession::File { .. }) => Ok(OutputChoice::NewSession(session_id)),
         }
     }
 }
 
 /// Refuses to write beside or into a compressed file: a client could not read the result (W-17). Codex compresses its own, and
 /// finds a new session by its id.
-fn refuse_unless_unpacked(source: &FoundSession, output: &Output) -> Result<(), CommandError> {
+fn refuse_unless_unpacked(source: &FoundSession, output: &OutputChoice) -> Result<(), CommandError> {
     let is_refused = |path: &&Path| match output {
-        Output::InPlace(_) => true,
-        Output::NewSession(_) => format_of_file_name(path) != Some(Format::Codex),
-        Output::File(..) | Output::Stdout => false,
+        OutputChoice::InPlace(_) => true,
+        OutputChoice::NewSession(_) => format_of_file_name(path) != Some(Format::Codex),
+        OutputChoice::File(..) | OutputChoice::Stdout => false,
     };
     let Some(path) = source.path().filter(is_refused) else { return Ok(()) };
     let packing = Packing::of(path).ok().flatten();
     packing.map_or(Ok(()), |packing| {
         Err(CommandError::usage(anyhow!("{} is compressed by {packing}", path.display()))
-            .hint(format!("add -o FILE, or unpack it first: {}", packing.unpacked_by(path))))
+            .with_hint(format!("add -o FILE, or unpack it first: {}", packing.unpack_command(path))))
     })
 }
 
 impl ArchiveArgs {
     /// The storage for originals.
-    pub(crate) fn keep(&self, environment: &Environment) -> Result<Keep, CommandError> {
+    pub(crate) fn resolve_archive_choice(&self, environment: &Environment) -> Result<ArchiveChoice, CommandError> {
         if self.no_archive {
-            return Ok(Keep::Nowhere);
+            return Ok(ArchiveChoice::Nowhere);
         }
-        environment.archive_url(self.archive.as_deref()).map(Keep::In)
+        environment.archive_url(self.archive.as_deref()).map(ArchiveChoice::In)
     }
 }

@@ -9,8 +9,8 @@ use super::engine::EngineArgs;
 use crate::cli::config::LEAST_SUMMARY_TOKENS;
 use crate::cli::environment::Environment;
 use crate::session::error::CommandError;
-use crate::session::options::{Compacting, EngineChoice, Share, Summaries, Summarizing};
-use crate::session::quantity::{some_tokens, tokens};
+use crate::session::options::{CompactDefaults, CompactSettings, EngineChoice, Fraction, SummarySettings};
+use crate::session::quantity::{parse_some_tokens, parse_tokens};
 use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::PromptTreatment;
 use ctxc_transcript::text::Tokens;
@@ -21,9 +21,9 @@ use ctxc_transcript::text::Tokens;
 pub(crate) struct SummarizingArgs {
     /// Part of the context window that triggers compaction [default: 0.8]
     #[arg(long, value_name = "PART")]
-    context_budget: Option<Share>,
+    context_budget: Option<Fraction>,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
-    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_some_tokens)]
     context_window: Option<Tokens>,
     /// Number of newest messages to keep [default: 5]
     #[arg(long, value_name = "N")]
@@ -35,44 +35,51 @@ pub(crate) struct SummarizingArgs {
 
 impl SummarizingArgs {
     /// The context window from the arguments; `None` if the configuration or the session decides.
-    pub(crate) fn window(&self) -> Option<Tokens> {
+    pub(crate) fn context_window(&self) -> Option<Tokens> {
         self.context_window
     }
 
     /// The settings from the arguments, else from the configuration, with the engine of `engine` and `[summarization]`.
-    pub(crate) fn resolve(self, engine: EngineArgs, environment: &Environment) -> Result<Compacting, CommandError> {
+    pub(crate) fn resolve_compact_defaults(
+        self,
+        engine: EngineArgs,
+        environment: &Environment,
+    ) -> Result<CompactDefaults, CommandError> {
         let configured = &environment.config.summarization;
         let given = self.max_summary_tokens.or(configured.max_summary_tokens.map(Tokens));
-        let budget = self.context_budget.unwrap_or(Share(configured.context_budget));
-        let mut stage = configured.stage();
+        let budget = self.context_budget.unwrap_or(Fraction(configured.context_budget));
+        let mut stage = configured.compact_stage();
         stage.keep_recent = self.keep_recent.map_or(stage.keep_recent, to_size);
         if stage.clip_first == 0 && stage.clip_last == 0 {
             return Err(CommandError::usage(anyhow!("clip_first and clip_last of [summarization] cannot both be 0"))
-                .hint("use at least clip_last = 1"));
+                .with_hint("use at least clip_last = 1"));
         }
-        let mut summarizing = summarizing_of(engine, environment)?;
+        let mut summarizing = resolve_summary_settings(engine, environment)?;
         if given.is_none() && matches!(summarizing.engine, EngineChoice::Extract) {
             summarizing.prompts = PromptTreatment::Whole;
         }
-        Ok(Compacting { summaries: Summaries { summarizing, stage }, budget: Some(budget), limit: given })
+        Ok(CompactDefaults { summaries: CompactSettings { summarizing, stage }, budget: Some(budget), limit: given })
     }
 }
 
 /// The settings of summaries without their limit: the engine of `engine` and `[summarization]`, with its prompt and persona.
-pub(crate) fn summarizing_of(engine: EngineArgs, environment: &Environment) -> Result<Summarizing, CommandError> {
+pub(crate) fn resolve_summary_settings(
+    engine: EngineArgs,
+    environment: &Environment,
+) -> Result<SummarySettings, CommandError> {
     let configured = &environment.config.summarization;
-    let engine = engine.resolve(&environment.for_summarizing())?;
+    let engine = engine.resolve_engine(&environment.for_summarizing())?;
     let prompt = match &engine {
         // The built-in engine has no prompt.
         EngineChoice::Extract => None,
-        EngineChoice::Chat(_) => configured.prompt.as_deref().map(read).transpose()?,
+        EngineChoice::Chat(_) => configured.prompt.as_deref().map(read_prompt).transpose()?,
     };
     let persona = configured.persona.clone();
-    Ok(Summarizing { engine, limit: Tokens::ZERO, prompts: PromptTreatment::Compete, persona, prompt })
+    Ok(SummarySettings { engine, limit: Tokens::ZERO, prompts: PromptTreatment::Compete, persona, prompt })
 }
 
 /// The prompt in the file at `path`.
-fn read(path: &Path) -> Result<String, CommandError> {
+fn read_prompt(path: &Path) -> Result<String, CommandError> {
     let text = while_waiting(|| fs::read_to_string(path))
         .with_context(|| format!("read the prompt {}", path.display()))
         .map_err(CommandError::usage)?;
@@ -80,12 +87,12 @@ fn read(path: &Path) -> Result<String, CommandError> {
         return Ok(text);
     }
     Err(CommandError::usage(anyhow!("the prompt {} has no {{messages}}", path.display()))
-        .hint("use {messages} for the messages and {existing_summary} for the summary so far"))
+        .with_hint("use {messages} for the messages and {existing_summary} for the summary so far"))
 }
 
 /// A limit that a summary can meet.
 fn summary_tokens(text: &str) -> Result<Tokens, String> {
-    let n = tokens(text)?;
+    let n = parse_tokens(text)?;
     let is_enough = n.0 >= LEAST_SUMMARY_TOKENS;
     is_enough.then_some(n).ok_or_else(|| format!("must be at least {LEAST_SUMMARY_TOKENS}"))
 }
@@ -102,11 +109,11 @@ mod tests {
 
     use super::*;
     use crate::cli::settings::{former_settings, with_former_options};
-    use crate::session::options::{Asking, Consent};
+    use crate::session::options::{Consent, RequestSettings};
 
     /// Options of a verb that summarizes.
     #[derive(Debug, Parser)]
-    struct Typed {
+    struct SummarizingCommand {
         #[command(flatten)]
         engine: EngineArgs,
         #[command(flatten)]
@@ -114,22 +121,23 @@ mod tests {
     }
 
     /// The settings that `typed` resolves to with the user's configuration `config`.
-    fn resolve(config: &str, variables: &[(&str, &str)], typed: &[&str]) -> Result<Summaries, CommandError> {
+    fn resolve(config: &str, variables: &[(&str, &str)], typed: &[&str]) -> Result<CompactSettings, CommandError> {
         let user = tempfile::tempdir().unwrap();
         fs::write(user.path().join("ctxc.toml"), config).unwrap();
         fs::write(user.path().join("fold.md"), "Summarize {messages} after {existing_summary}.").unwrap();
         fs::write(user.path().join("empty.md"), "Summarize.").unwrap();
         let set = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
         let environment = Environment::of(set, user.path().join("project"), Some(user.path())).unwrap();
-        let command = with_former_options(Typed::command());
+        let command = with_former_options(SummarizingCommand::command());
         let matches = command.try_get_matches_from(["ctxc"].iter().chain(typed)).unwrap();
         let environment = environment.with_settings(&former_settings(&matches))?;
-        let typed = Typed::from_arg_matches(&matches).unwrap();
-        let window = typed.summaries.window().or(environment.config.window()).unwrap_or(Tokens(200_000));
-        Ok(typed.summaries.resolve(typed.engine, &environment)?.in_window(window))
+        let typed = SummarizingCommand::from_arg_matches(&matches).unwrap();
+        let window =
+            typed.summaries.context_window().or(environment.config.context_window()).unwrap_or(Tokens(200_000));
+        Ok(typed.summaries.resolve_compact_defaults(typed.engine, &environment)?.in_window(window))
     }
 
-    fn asking(summaries: &Summaries) -> &Asking {
+    fn asking(summaries: &CompactSettings) -> &RequestSettings {
         match &summaries.summarizing.engine {
             EngineChoice::Chat(asking) => asking,
             EngineChoice::Extract => panic!("no server is asked"),
@@ -143,12 +151,12 @@ mod tests {
     #[test]
     fn ac6_5_f_10_without_the_section_the_main_engine_serves() {
         let summaries = resolve(MAIN, &[], &[]).unwrap();
-        let Asking { server, consent, .. } = asking(&summaries);
+        let RequestSettings { server, consent, .. } = asking(&summaries);
         assert_eq!((server.endpoint.host().as_str(), *consent), ("main.example", Consent::Given));
         assert_eq!((server.models.small.as_str(), server.models.large.as_str()), ("main/small", "main/large"));
         assert_eq!(server.key, Some("main-key".parse().unwrap()));
         assert!(matches!(resolve("", &[], &[]).unwrap().summarizing.engine, EngineChoice::Extract));
-        let Summaries { stage, summarizing } = resolve("", &[], &[]).unwrap();
+        let CompactSettings { stage, summarizing } = resolve("", &[], &[]).unwrap();
         assert_eq!((stage.chunk_size, stage.keep_recent, stage.clip_first, stage.clip_last), (20, 5, 2, 2));
         assert_eq!(stage.budget_tokens, Some(160_000));
         assert_eq!((summarizing.limit.0, summarizing.persona.as_str(), summarizing.prompt), (4096, "", None));
@@ -174,10 +182,10 @@ mod tests {
     fn ac6_1_f_10_the_section_names_another_server_which_never_sees_the_main_key() {
         let section = "[summarization]\nbase_url = \"https://other.example/v1\"\nmodel = \"other/one\"\n";
         let error = resolve(&format!("{MAIN}{section}"), &[], &[]).unwrap_err();
-        assert_eq!(error.sentence(), "no API key for other.example: none is configured");
+        assert_eq!(error.as_sentence(), "no API key for other.example: none is configured");
         let own_key = format!("{MAIN}{section}api_key = \"env:OTHER_KEY\"\n");
         let error = resolve(&own_key, &[], &[]).unwrap_err();
-        assert_eq!(error.sentence(), "no API key for other.example: OTHER_KEY is not set");
+        assert_eq!(error.as_sentence(), "no API key for other.example: OTHER_KEY is not set");
         let summaries = resolve(&own_key, &[("OTHER_KEY", "other-key")], &[]).unwrap();
         let server = &asking(&summaries).server;
         assert_eq!((server.endpoint.host().as_str(), server.models.large.as_str()), ("other.example", "other/one"));
@@ -203,17 +211,17 @@ mod tests {
         );
         let variables = [("CTXC_SUMMARIZATION_CHUNK_SIZE", "9")];
         let typed = ["--keep-recent", "0", "--context-window", "100000", "--context-budget", "0.5", "--clip-last", "4"];
-        let Summaries { stage, summarizing } = resolve(&config, &variables, &typed).unwrap();
+        let CompactSettings { stage, summarizing } = resolve(&config, &variables, &typed).unwrap();
         assert_eq!((stage.chunk_size, stage.keep_recent, stage.clip_last), (9, 0, 4));
         assert_eq!(stage.budget_tokens, Some(50_000));
         assert_eq!(summarizing.prompt.as_deref(), Some("Summarize {messages} after {existing_summary}."));
         assert_eq!(summarizing.persona, "Ann");
         let empty = format!("{MAIN}[summarization]\nprompt = \"empty.md\"\n");
-        assert!(resolve(&empty, &[], &[]).unwrap_err().sentence().ends_with("empty.md has no {messages}"));
+        assert!(resolve(&empty, &[], &[]).unwrap_err().as_sentence().ends_with("empty.md has no {messages}"));
         assert!(
             resolve(MAIN, &[], &["--prompt", "/nowhere.md"])
                 .unwrap_err()
-                .sentence()
+                .as_sentence()
                 .contains("read the prompt /nowhere.md")
         );
         assert!(resolve("", &[], &["--clip-first", "0", "--clip-last", "0"]).is_err());

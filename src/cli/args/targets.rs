@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::shared::SessionArg;
 use crate::cli::completing;
-use crate::session::cut::{CutAction, Matches, TargetSpec, Targets, Unmatched};
+use crate::session::cut::{CutAction, IfUnmatched, MatchPolicy, TargetQuery, TargetSpec};
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 use ctxc_core::plan::{Handle, Roles, Target};
@@ -41,7 +41,7 @@ pub(crate) enum PatternRole {
 
 impl PatternRole {
     /// The roles of messages that a pattern may match; both without `role`.
-    pub(crate) const fn roles(role: Option<Self>) -> Roles {
+    pub(crate) const fn roles_of(role: Option<Self>) -> Roles {
         match role {
             None => Roles::Both,
             Some(Self::User) => Roles::User,
@@ -52,23 +52,23 @@ impl PatternRole {
 
 /// A session, and what is named in it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct NamedArgs {
+pub(crate) struct SessionTargetArgs {
     /// Path, session id or its prefix, `latest`, `@-2` for the second newest, or `-` for standard input [default: the newest
     /// session of this project]
-    #[arg(short, long, value_name = "SESSION", add = completing::sessions())]
+    #[arg(short, long, value_name = "SESSION", add = completing::session_completer())]
     session: Option<PathBuf>,
     /// Tool call handles or message patterns, optionally preceded by a session
-    #[arg(value_name = "TARGET", add = completing::handles())]
+    #[arg(value_name = "TARGET", add = completing::handle_completer())]
     target: Vec<OsString>,
 }
 
-impl NamedArgs {
+impl SessionTargetArgs {
     /// The session, and the targets in it. Without --session, the first argument is the session if it cannot be a target.
-    pub(crate) fn parted(self) -> (SessionArg, Vec<String>) {
+    pub(crate) fn split_session(self) -> (SessionArg, Vec<String>) {
         let Self { mut session, mut target } = self;
         // Paths may be invalid UTF-8, targets may not.
         let is_session = |first: &OsString| {
-            let is_target = first.to_str().is_some_and(|first| split(first).0.parse::<Target>().is_ok());
+            let is_target = first.to_str().is_some_and(|first| split_summary(first).0.parse::<Target>().is_ok());
             !is_target || Path::new(first).exists()
         };
         if session.is_none() && target.first().is_some_and(is_session) {
@@ -83,48 +83,54 @@ impl TargetArgs {
     ///
     /// # Errors
     /// When there are none.
-    pub(crate) fn resolve(
+    pub(crate) fn resolve_targets(
         &self,
         typed: &[String],
         source: &FoundSession,
         action: Option<CutAction>,
-    ) -> Result<Targets, CommandError> {
+    ) -> Result<TargetQuery, CommandError> {
         if typed.is_empty() && self.targets.is_none() {
-            return Err(CommandError::usage(anyhow!("no target given")).hint("`ctxc refs` lists handles and patterns"));
+            return Err(
+                CommandError::usage(anyhow!("no target given")).with_hint("`ctxc refs` lists handles and patterns")
+            );
         }
         let typed = typed.iter().map(|typed| match action {
             Some(CutAction::Discard) | None => (typed.clone(), None),
-            Some(CutAction::Distill) => split(typed),
+            Some(CutAction::Distill) => split_summary(typed),
         });
         let mut rows: Vec<(String, Option<String>)> = typed.collect();
         if let Some(path) = &self.targets {
-            rows.extend(read(path, source)?.into_iter().map(|TargetPair(target, summary)| (target, summary)));
+            rows.extend(
+                read_target_file(path, source)?.into_iter().map(|TargetPair(target, summary)| (target, summary)),
+            );
         }
-        let specs = rows.into_iter().map(|(typed, summary)| spec(typed, summary, action)).collect::<Result<_, _>>()?;
-        let matches = if self.all_matches { Matches::All } else { Matches::One };
-        Ok(Targets { specs, roles: PatternRole::roles(self.role), matches, unmatched: Unmatched::Refuse })
+        let specs =
+            rows.into_iter().map(|(typed, summary)| target_spec(typed, summary, action)).collect::<Result<_, _>>()?;
+        let matches = if self.all_matches { MatchPolicy::All } else { MatchPolicy::One };
+        Ok(TargetQuery { specs, roles: PatternRole::roles_of(self.role), matches, unmatched: IfUnmatched::Refuse })
     }
 }
 
-fn spec(typed: String, summary: Option<String>, action: Option<CutAction>) -> Result<TargetSpec, CommandError> {
+fn target_spec(typed: String, summary: Option<String>, action: Option<CutAction>) -> Result<TargetSpec, CommandError> {
     let target = typed.parse().map_err(|error| {
-        CommandError::usage(anyhow::Error::new(error)).hint("`ctxc refs SESSION --messages` lists handles and patterns")
+        CommandError::usage(anyhow::Error::new(error))
+            .with_hint("`ctxc refs SESSION --messages` lists handles and patterns")
     })?;
     let has_summary = summary.as_ref().is_some_and(|summary| !summary.trim().is_empty());
     match action {
         Some(CutAction::Distill) if !has_summary => {
-            Err(CommandError::usage(anyhow!("`{typed}` has no summary")).hint("write TARGET=SUMMARY"))
+            Err(CommandError::usage(anyhow!("`{typed}` has no summary")).with_hint("write TARGET=SUMMARY"))
         }
         Some(CutAction::Discard) if has_summary => {
             Err(CommandError::usage(anyhow!("`{typed}` has a summary, but discard takes none"))
-                .hint("use `ctxc distill` to keep a summary"))
+                .with_hint("use `ctxc distill` to keep a summary"))
         }
         _ => Ok(TargetSpec { typed, target, summary }),
     }
 }
 
 /// Target and summary, separated by the first `=` after the handle, or after the first ellipsis of a pattern.
-fn split(typed: &str) -> (String, Option<String>) {
+fn split_summary(typed: &str) -> (String, Option<String>) {
     let is_handle = typed.split('=').next().is_some_and(|head| head.parse::<Handle>().is_ok());
     let ellipsis = typed.find("...").into_iter().chain(typed.find('…')).min();
     let from = if is_handle { 0 } else { ellipsis.unwrap_or(0) };
@@ -142,7 +148,7 @@ const FORM: &str = r#"write a JSON array such as [["r_3f9a1"], ["Let me explain.
 #[derive(Debug, Deserialize)]
 struct TargetPair(String, #[serde(default)] Option<String>);
 
-fn read(path: &Path, source: &FoundSession) -> Result<Vec<TargetPair>, CommandError> {
+fn read_target_file(path: &Path, source: &FoundSession) -> Result<Vec<TargetPair>, CommandError> {
     let is_stdin = path.as_os_str() == "-";
     if is_stdin && *source == FoundSession::StandardInput {
         return Err(CommandError::usage(anyhow!("the session and the targets cannot both be standard input")));
@@ -152,13 +158,13 @@ fn read(path: &Path, source: &FoundSession) -> Result<Vec<TargetPair>, CommandEr
     let text = while_waiting(read);
     let text = text
         .with_context(|| format!("read the targets in {name}"))
-        .map_err(|error| CommandError::usage(error).hint(FORM))?;
+        .map_err(|error| CommandError::usage(error).with_hint(FORM))?;
     serde_json::from_str(&text).map_err(|error| {
         let at = format!("read the targets in {name}, line {}, column {}", error.line(), error.column());
         // The message already starts with the position.
         let reason = error.to_string();
         let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
-        CommandError::usage(anyhow!("{at}: {reason}")).hint(FORM)
+        CommandError::usage(anyhow!("{at}: {reason}")).with_hint(FORM)
     })
 }
 
@@ -180,7 +186,7 @@ mod tests {
             ("start...end", ("start...end", None)),
         ];
         for (typed, (target, summary)) in cases {
-            assert_eq!(split(typed), (target.to_owned(), summary.map(str::to_owned)), "{typed}");
+            assert_eq!(split_summary(typed), (target.to_owned(), summary.map(str::to_owned)), "{typed}");
         }
     }
 }

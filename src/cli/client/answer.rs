@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::linear::Linear;
-use super::messages::{Message, Role, ToolResult, ToolUse};
+use super::linear::LinearTranscript;
+use super::messages::{ClientMessage, Role, ToolResult, ToolUse};
 #[cfg(feature = "mcp")]
 use crate::mcp::ClientCall;
 use crate::session::error::CommandError;
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use ctxc_core::apply::ArchiveRef;
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::text::{Tokens, chars4_tokens, json_string};
@@ -18,7 +18,7 @@ use ctxc_transcript::{Flags, LineNo, entry, read_line};
 
 /// The request of the client for a compaction.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct CompactionRequest {
     /// The text typed after `/compact`.
     #[serde(default)]
     pub(super) instructions: String,
@@ -37,7 +37,7 @@ pub(crate) struct Request {
     pub(super) asked: Vec<ClientCall>,
 }
 
-impl Request {
+impl CompactionRequest {
     /// Adds the lasting instructions of the configuration to those that were typed.
     pub(crate) fn with_instructions(mut self, lasting: &[String]) -> Self {
         for instruction in lasting {
@@ -48,7 +48,7 @@ impl Request {
 
     /// Whether tools asked for changes.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "without the server there are no tools"))]
-    pub(super) const fn has_asked(&self) -> bool {
+    pub(super) const fn has_requested_changes(&self) -> bool {
         #[cfg(feature = "mcp")]
         return !self.asked.is_empty();
         #[cfg(not(feature = "mcp"))]
@@ -59,7 +59,7 @@ impl Request {
 /// The answer to the client after a compaction.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Answer {
+pub(crate) struct CompactionAnswer {
     /// The messages that replace all others.
     pub(super) messages: Vec<Box<RawValue>>,
     /// Context usage before.
@@ -71,10 +71,10 @@ pub(crate) struct Answer {
 }
 
 /// The messages of the answer, as they are collected.
-pub(super) struct Given<'a> {
+pub(super) struct AnswerBuilder<'a> {
     pub(super) raw: &'a [Box<RawValue>],
-    pub(super) messages: &'a [Message],
-    pub(super) linear: &'a Linear,
+    pub(super) messages: &'a [ClientMessage],
+    pub(super) linear: &'a LinearTranscript,
     pub(super) archive_ref: &'a ArchiveRef,
     pub(super) out: Vec<Box<RawValue>>,
     /// The `chars4` tokens of the messages so far.
@@ -92,11 +92,11 @@ struct AnsweredStep {
     said: Vec<String>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> AnswerBuilder<'a> {
     pub(super) fn new(
         raw: &'a [Box<RawValue>],
-        messages: &'a [Message],
-        linear: &'a Linear,
+        messages: &'a [ClientMessage],
+        linear: &'a LinearTranscript,
         archive_ref: &'a ArchiveRef,
     ) -> Self {
         Self {
@@ -111,15 +111,15 @@ impl<'a> Given<'a> {
     }
 
     /// Adds a message that is new to the client.
-    pub(super) fn push(&mut self, message: &Message) -> Result<(), CommandError> {
+    pub(super) fn push(&mut self, message: &ClientMessage) -> Result<(), CommandError> {
         self.tokens += tokens_of(message);
         self.out.push(serde_json::value::to_raw_value(message)?);
         Ok(())
     }
 
     /// Adds the message at `at` as it was received, with its handle.
-    pub(super) fn push_as_it_came(&mut self, at: usize) -> Result<(), CommandError> {
-        self.flush()?;
+    pub(super) fn push_unchanged(&mut self, at: usize) -> Result<(), CommandError> {
+        self.flush_step()?;
         if let (Some(raw), Some(message)) = (self.raw.get(at), self.messages.get(at)) {
             self.tokens += tokens_of(message);
             self.out.push(raw.clone());
@@ -130,7 +130,7 @@ impl<'a> Given<'a> {
     /// Adds the content of the message at `at` from `line` of `reading`. Prompts are returned as received. Closed steps are
     /// returned without handles, the calls of a step in one message and their results in the next: otherwise the client drops
     /// results, and resumes with both the old and the new entries.
-    pub(super) fn push_line(&mut self, at: usize, reading: &Reading, line: LineNo) -> Result<(), CommandError> {
+    pub(super) fn push_line(&mut self, at: usize, reading: &SessionReading, line: LineNo) -> Result<(), CommandError> {
         let Some(message) = self.messages.get(at) else { return Ok(()) };
         let mut buffer = Vec::new();
         let bytes = read_line(&reading.file, &reading.index, line, &mut buffer)?;
@@ -138,17 +138,17 @@ impl<'a> Given<'a> {
         if message.is_prompt() {
             let text = entry::message_text(&scan, bytes);
             if text == message.text {
-                return self.push_as_it_came(at);
+                return self.push_unchanged(at);
             }
             // A tool asked to remove the prompt.
-            self.flush()?;
-            return self.push(&Message::of_user(self.linear.renamed(at, text)));
+            self.flush_step()?;
+            return self.push(&ClientMessage::of_user(self.linear.with_client_names(at, text)));
         }
         if message.role == Role::Assistant {
             if self.step.is_answered() {
-                self.flush()?;
+                self.flush_step()?;
             }
-            let text = self.linear.renamed(at, entry::message_text(&scan, bytes));
+            let text = self.linear.with_client_names(at, entry::message_text(&scan, bytes));
             self.step.texts.extend(Some(text).filter(|text| !text.trim().is_empty()));
             let inputs = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse).map(|block| block.input);
             for (call, input) in message.tool_uses.iter().zip(inputs) {
@@ -160,7 +160,7 @@ impl<'a> Given<'a> {
         }
         self.step.said.extend(Some(message.text.clone()).filter(|text| !text.trim().is_empty()));
         for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_result_texts(&scan, bytes)) {
-            let mut text = self.linear.renamed(at, text);
+            let mut text = self.linear.with_client_names(at, text);
             if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
                 // The client does not send images, so they cannot be returned.
                 let show = self.linear.names.get(&at).map(|(_, original)| self.archive_ref.show_command(*original));
@@ -172,7 +172,7 @@ impl<'a> Given<'a> {
     }
 
     /// Adds the collected step.
-    pub(super) fn flush(&mut self) -> Result<(), CommandError> {
+    pub(super) fn flush_step(&mut self) -> Result<(), CommandError> {
         let AnsweredStep { texts, calls, mut results, said } = std::mem::take(&mut self.step);
         for call in &calls {
             if !results.iter().any(|result| result.id == call.id) {
@@ -183,15 +183,16 @@ impl<'a> Given<'a> {
         let place = |result: &ToolResult| calls.iter().position(|call| call.id == result.id);
         results.retain(|result| place(result).is_some());
         results.sort_by_key(place);
-        let message = Message { role: Role::Assistant, text: texts.join("\n\n"), ..Message::of_user(String::new()) };
+        let message =
+            ClientMessage { role: Role::Assistant, text: texts.join("\n\n"), ..ClientMessage::of_user(String::new()) };
         if !message.text.is_empty() || !calls.is_empty() {
-            self.push(&Message { tool_uses: calls, ..message })?;
+            self.push(&ClientMessage { tool_uses: calls, ..message })?;
         }
         if !results.is_empty() {
-            self.push(&Message { tool_results: results, ..Message::of_user(String::new()) })?;
+            self.push(&ClientMessage { tool_results: results, ..ClientMessage::of_user(String::new()) })?;
         }
         if !said.is_empty() {
-            self.push(&Message::of_user(said.join("\n\n")))?;
+            self.push(&ClientMessage::of_user(said.join("\n\n")))?;
         }
         Ok(())
     }
@@ -205,14 +206,18 @@ impl AnsweredStep {
 }
 
 /// The visible `chars4` tokens of a message.
-pub(super) fn tokens_of(message: &Message) -> Tokens {
+pub(super) fn tokens_of(message: &ClientMessage) -> Tokens {
     let calls: Tokens = message.tool_uses.iter().map(|call| chars4_tokens(call.input.get())).sum();
     let results: Tokens = message.tool_results.iter().map(|result| chars4_tokens(&result.text)).sum();
     chars4_tokens(&message.text) + calls + results
 }
 
 /// The summary on `line` of `reading`, if this compaction added it.
-pub(super) fn new_view(reading: &Reading, linear: &Linear, line: LineNo) -> Result<Option<String>, CommandError> {
+pub(super) fn new_view(
+    reading: &SessionReading,
+    linear: &LinearTranscript,
+    line: LineNo,
+) -> Result<Option<String>, CommandError> {
     let record = reading.index.record(line);
     if !record.flags.any(Flags::COMPACT_SUMMARY) || linear.messages.contains_key(&record.uuid) {
         return Ok(None);

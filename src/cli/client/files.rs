@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The outcome for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Fate {
+pub(crate) enum FileOutcome {
     /// The file is new.
     Written,
     /// The file had other content.
@@ -20,9 +20,9 @@ pub(crate) enum Fate {
 
 /// A file of the plugin or of the client, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Touched {
+pub(crate) struct TouchedFile {
     pub(crate) path: PathBuf,
-    pub(crate) fate: Fate,
+    pub(crate) fate: FileOutcome,
 }
 
 /// The choice between writing files and a dry run.

@@ -27,13 +27,13 @@ pub(crate) struct FoundClient {
 impl FoundClient {
     /// Whether plugins can compact in it; `None` if its version is unknown.
     pub(crate) fn runs_plugin_code(&self) -> Option<bool> {
-        let version = self.version.as_deref().and_then(numbers)?;
-        Some(Some(version) >= numbers(FIRST_WITH_CODE))
+        let version = self.version.as_deref().and_then(parse_version)?;
+        Some(Some(version) >= parse_version(FIRST_WITH_CODE))
     }
 
     /// Whether its version is newer than `version`.
     pub(crate) fn is_newer_than(&self, version: &str) -> bool {
-        self.version.as_deref().and_then(numbers) > numbers(version)
+        self.version.as_deref().and_then(parse_version) > parse_version(version)
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn find_client(path: Option<&OsStr>, home: Option<&Path>) -> Option<F
 /// installer, or from the surrounding package.
 fn version_of(path: &Path) -> Option<String> {
     let program = fs::canonicalize(path).ok()?;
-    let named = program.iter().rev().filter_map(OsStr::to_str).find(|name| numbers(name).is_some());
+    let named = program.iter().rev().filter_map(OsStr::to_str).find(|name| parse_version(name).is_some());
     named.map(str::to_owned).or_else(|| program.ancestors().skip(1).find_map(package_version))
 }
 
@@ -66,7 +66,7 @@ fn package_version(folder: &Path) -> Option<String> {
 }
 
 /// The numbers of a version such as `2.1.330`.
-fn numbers(version: &str) -> Option<[u32; 3]> {
+fn parse_version(version: &str) -> Option<[u32; 3]> {
     let numbers: Option<Vec<u32>> = version.split('.').map(|number| number.parse().ok()).collect();
     numbers?.try_into().ok()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use super::messages::{Message, Role};
+use super::messages::{ClientMessage, Role};
 use ctxc_transcript::scan::{BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::Digest;
 use ctxc_transcript::{Index, entry, read_line};
@@ -14,7 +14,7 @@ use ctxc_transcript::{Index, entry, read_line};
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn find_handles(messages: &mut [Message], file: &File, index: &Index) -> io::Result<()> {
+pub(super) fn assign_handles(messages: &mut [ClientMessage], file: &File, index: &Index) -> io::Result<()> {
     let mut entries: HashMap<Digest, Vec<String>> = HashMap::new();
     let mut buffer = Vec::new();
     for line in index.lines().filter(|line| index.record(*line).is_message()) {
@@ -31,10 +31,10 @@ pub(super) fn find_handles(messages: &mut [Message], file: &File, index: &Index)
     Ok(())
 }
 
-fn key_of_message(message: &Message) -> Digest {
+fn key_of_message(message: &ClientMessage) -> Digest {
     let calls = message.tool_uses.iter().map(|call| call.id.as_bytes());
     let results = message.tool_results.iter().map(|result| (result.id.as_bytes(), result.text.as_str()));
-    key(message.role, calls, results, &message.text)
+    content_key(message.role, calls, results, &message.text)
 }
 
 fn key_of_entry(scan: &Scan, bytes: &[u8]) -> Option<Digest> {
@@ -48,11 +48,11 @@ fn key_of_entry(scan: &Scan, bytes: &[u8]) -> Option<Digest> {
     let results = entry::tool_result_texts(scan, bytes);
     let results =
         results.iter().filter_map(|(at, text)| Some((scan.blocks.get(*at)?.tool_id?.string_in(bytes)?, text.as_str())));
-    Some(key(role, calls, results, &entry::message_text(scan, bytes)))
+    Some(content_key(role, calls, results, &entry::message_text(scan, bytes)))
 }
 
 /// A key that is equal for a message and its entry: the role, the calls, and the results, or the text if there are no results.
-fn key<'a>(
+fn content_key<'a>(
     role: Role,
     calls: impl Iterator<Item = &'a [u8]>,
     results: impl Iterator<Item = (&'a [u8], &'a str)>,

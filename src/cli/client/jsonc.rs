@@ -20,7 +20,7 @@ pub(super) fn as_plain_json(text: &[u8]) -> Vec<u8> {
     let mut json = text.to_owned();
     let mut at = 0;
     if json.starts_with(b"\xef\xbb\xbf") {
-        blank(&mut json, 0..3);
+        blank_out(&mut json, 0..3);
         at = 3;
     }
     // A comma after a value, which may turn out to be trailing.
@@ -34,11 +34,11 @@ pub(super) fn as_plain_json(text: &[u8]) -> Vec<u8> {
         };
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' => {}
-            b'/' if end > at + 1 => blank(&mut json, at..end),
+            b'/' if end > at + 1 => blank_out(&mut json, at..end),
             b',' => comma = is_behind_value.then_some(at),
             b'}' | b']' => {
                 if let Some(comma) = comma.take() {
-                    blank(&mut json, comma..comma + 1);
+                    blank_out(&mut json, comma..comma + 1);
                 }
             }
             _ => comma = None,
@@ -50,7 +50,7 @@ pub(super) fn as_plain_json(text: &[u8]) -> Vec<u8> {
     json
 }
 
-fn blank(json: &mut [u8], range: Range<usize>) {
+fn blank_out(json: &mut [u8], range: Range<usize>) {
     for byte in json.get_mut(range).into_iter().flatten() {
         // Line ends stay, so that an error names the right line.
         *byte = if matches!(byte, b'\n' | b'\r') { *byte } else { b' ' };
@@ -82,7 +82,7 @@ fn string_end(text: &[u8], start: usize) -> usize {
 
 /// The members of the object `json`, which is valid JSON: in order, including those with repeated keys. Empty if `json` is not
 /// an object.
-pub(super) fn members(json: &[u8]) -> Vec<Member> {
+pub(super) fn object_members(json: &[u8]) -> Vec<Member> {
     let mut members = Vec::new();
     let mut at = skip_blank(json, 0);
     if json.get(at) != Some(&b'{') {
@@ -156,7 +156,8 @@ mod tests {
     #[test]
     fn l_11_members_are_found_with_their_places() {
         let json = br#" {"a" : {"b":[1,{"c":"}"}]} ,"a":12345678901234567890123,"\u0061":"x" } "#;
-        let found: Vec<(&[u8], &[u8])> = members(json).iter().map(|it| (it.key.of(json), it.value.of(json))).collect();
+        let found: Vec<(&[u8], &[u8])> =
+            object_members(json).iter().map(|it| (it.key.of(json), it.value.of(json))).collect();
         assert_eq!(
             found,
             [
@@ -165,6 +166,10 @@ mod tests {
                 (br#""\u0061""#, b"\"x\""),
             ]
         );
-        assert!(members(b"[{\"a\":1}]").is_empty() && members(b"{}").is_empty() && members(b"").is_empty());
+        assert!(
+            object_members(b"[{\"a\":1}]").is_empty()
+                && object_members(b"{}").is_empty()
+                && object_members(b"").is_empty()
+        );
     }
 }

@@ -3,8 +3,8 @@
 
 use anyhow::anyhow;
 
-use super::jsonc::{Member, as_plain_json, members, skip_blank};
-use super::settings::{Edit, Settings};
+use super::jsonc::{Member, as_plain_json, object_members, skip_blank};
+use super::settings::{ClientSettings, SettingsEdit};
 use crate::session::error::CommandError;
 use ctxc_transcript::Span;
 use ctxc_transcript::edit::{Splice, splice_line};
@@ -19,7 +19,7 @@ const NEW_OBJECT: (&str, &str) = ("{ ", "}");
 
 /// The program that a status line runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LineOwner {
+pub(crate) enum StatusLineOwner {
     /// ctxc.
     Ctxc,
     /// Another program, with this command.
@@ -29,13 +29,13 @@ pub(crate) enum LineOwner {
 }
 
 /// The owner of the status line in `settings`.
-pub(crate) fn line_owner(settings: &Settings) -> LineOwner {
+pub(crate) fn status_line_owner(settings: &ClientSettings) -> StatusLineOwner {
     if settings.get(&["statusLine"]).is_none() {
-        return LineOwner::Nobody;
+        return StatusLineOwner::Nobody;
     }
-    match settings.string(&["statusLine", "command"]) {
-        Some(command) if is_own_command(&command) => LineOwner::Ctxc,
-        command => LineOwner::Other(command.unwrap_or_default()),
+    match settings.string_at(&["statusLine", "command"]) {
+        Some(command) if is_own_command(&command) => StatusLineOwner::Ctxc,
+        command => StatusLineOwner::Other(command.unwrap_or_default()),
     }
 }
 
@@ -47,88 +47,95 @@ fn is_own_command(command: &str) -> bool {
 ///
 /// # Errors
 /// When the file is too large to edit.
-pub(super) fn add_line(settings: &Settings, command: &str) -> Result<Edit, CommandError> {
+pub(super) fn add_line(settings: &ClientSettings, command: &str) -> Result<SettingsEdit, CommandError> {
     let member = format!("\"statusLine\": {{\"type\": \"command\", \"command\": {}}}", json_string::encode(command));
     let Some(text) = &settings.text else {
         let (before, after) = NEW_FILE;
-        return Ok(Edit::Write(format!("{before}{member}{after}").into_bytes()));
+        return Ok(SettingsEdit::Write(format!("{before}{member}{after}").into_bytes()));
     };
     if settings.is_blank() {
         let (before, after) = NEW_OBJECT;
-        return Ok(Edit::Write([before.as_bytes(), member.as_bytes(), after.as_bytes(), text].concat()));
+        return Ok(SettingsEdit::Write([before.as_bytes(), member.as_bytes(), after.as_bytes(), text].concat()));
     }
-    let splice = match line_owner(settings) {
-        LineOwner::Other(_) => return Ok(Edit::Nothing),
-        LineOwner::Ctxc if settings.string(&["statusLine", "command"]).as_deref() == Some(command) => {
-            return Ok(Edit::Nothing);
+    let splice = match status_line_owner(settings) {
+        StatusLineOwner::Other(_) => return Ok(SettingsEdit::Nothing),
+        StatusLineOwner::Ctxc if settings.string_at(&["statusLine", "command"]).as_deref() == Some(command) => {
+            return Ok(SettingsEdit::Nothing);
         }
-        LineOwner::Ctxc => match command_span(settings) {
+        StatusLineOwner::Ctxc => match command_span(settings) {
             Some(span) => Splice::new(span, json_string::encode(command)),
-            None => return Ok(Edit::Nothing),
+            None => return Ok(SettingsEdit::Nothing),
         },
-        LineOwner::Nobody => match members(&settings.json).first() {
+        StatusLineOwner::Nobody => match object_members(&settings.json).first() {
             // Before the first member, with the white space that precedes it.
             Some(first) => {
                 let blank = blank_before(text, first.key.range().start);
                 let space = blank.of(text).to_owned();
-                Splice::new(at(first.key.range().start), [member.as_bytes(), b",", &space].concat())
+                Splice::new(empty_span_at(first.key.range().start), [member.as_bytes(), b",", &space].concat())
             }
             // Not a byte more, so that `{}` can be distinguished from a file that ctxc created.
-            None => Splice::new(at(skip_blank(&settings.json, 0) + 1), member),
+            None => Splice::new(empty_span_at(skip_blank(&settings.json, 0) + 1), member),
         },
     };
-    Ok(Edit::Write(spliced(text, &[splice])?))
+    Ok(SettingsEdit::Write(apply_splices(text, &[splice])?))
 }
 
 /// The edit that removes all status lines of ctxc.
 ///
 /// # Errors
 /// When the file is too large to edit.
-pub(super) fn remove_line(settings: &Settings) -> Result<Edit, CommandError> {
-    let Some(text) = &settings.text else { return Ok(Edit::Nothing) };
-    let members = members(&settings.json);
-    let Some((own_idx, own)) = members.iter().enumerate().rfind(|(_, it)| is_own(&settings.json, it)) else {
-        return Ok(Edit::Nothing);
+pub(super) fn remove_line(settings: &ClientSettings) -> Result<SettingsEdit, CommandError> {
+    let Some(text) = &settings.text else { return Ok(SettingsEdit::Nothing) };
+    let members = object_members(&settings.json);
+    let Some((own_idx, own)) = members.iter().enumerate().rfind(|(_, it)| is_own_status_line(&settings.json, it))
+    else {
+        return Ok(SettingsEdit::Nothing);
     };
     let before = text.get(..own.key.range().start).unwrap_or_default();
     let after = text.get(own.value.range().end..).unwrap_or_default();
     if (before, after) == (NEW_FILE.0.as_bytes(), NEW_FILE.1.as_bytes()) {
-        return Ok(Edit::Remove);
+        return Ok(SettingsEdit::Remove);
     }
     if let Some(rest) = after.strip_prefix(NEW_OBJECT.1.as_bytes())
         && before == NEW_OBJECT.0.as_bytes()
         && rest.trim_ascii().is_empty()
     {
-        return Ok(Edit::Write(rest.to_owned()));
+        return Ok(SettingsEdit::Write(rest.to_owned()));
     }
     let previous = own_idx.checked_sub(1).and_then(|idx| members.get(idx));
-    let text = spliced(text, &removal(text, &settings.json, previous, own, members.get(own_idx + 1)))?;
-    let left = Settings { json: as_plain_json(&text), text: Some(text), path: settings.path.clone() };
+    let text = apply_splices(text, &removal_splices(text, &settings.json, previous, own, members.get(own_idx + 1)))?;
+    let left = ClientSettings { json: as_plain_json(&text), text: Some(text), path: settings.path.clone() };
     match remove_line(&left)? {
-        Edit::Nothing => Ok(left.text.map_or(Edit::Nothing, Edit::Write)),
+        SettingsEdit::Nothing => Ok(left.text.map_or(SettingsEdit::Nothing, SettingsEdit::Write)),
         further => Ok(further),
     }
 }
 
-fn is_own(json: &[u8], member: &Member) -> bool {
+fn is_own_status_line(json: &[u8], member: &Member) -> bool {
     let command = command_in(json, member).and_then(|span| span.string_in(json).map(json_string::decode));
     member.key.of(json) == KEY && command.is_some_and(|command| is_own_command(&command))
 }
 
 /// The span of the command in the effective status line.
-fn command_span(settings: &Settings) -> Option<Span> {
+fn command_span(settings: &ClientSettings) -> Option<Span> {
     let json = &settings.json;
-    members(json).iter().rfind(|it| is_own(json, it)).and_then(|it| command_in(json, it))
+    object_members(json).iter().rfind(|it| is_own_status_line(json, it)).and_then(|it| command_in(json, it))
 }
 
 fn command_in(json: &[u8], member: &Member) -> Option<Span> {
     let value = member.value;
-    let inner = members(value.of(json)).into_iter().rfind(|it| it.key.of(value.of(json)) == b"\"command\"")?;
+    let inner = object_members(value.of(json)).into_iter().rfind(|it| it.key.of(value.of(json)) == b"\"command\"")?;
     Some(inner.value.shift_by(value.start))
 }
 
 /// The splices that remove `own` from its object, with one comma. Comments around it stay.
-fn removal(text: &[u8], json: &[u8], previous: Option<&Member>, own: &Member, next: Option<&Member>) -> Vec<Splice> {
+fn removal_splices(
+    text: &[u8],
+    json: &[u8],
+    previous: Option<&Member>,
+    own: &Member,
+    next: Option<&Member>,
+) -> Vec<Splice> {
     let cut = |span: Span| Splice::new(span, "");
     let end = own.value.range().end;
     if let Some(next) = next {
@@ -166,11 +173,11 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
     at + text.get(at..).unwrap_or_default().iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-const fn at(place: usize) -> Span {
+const fn empty_span_at(place: usize) -> Span {
     Span::new(place, place)
 }
 
-fn spliced(text: &[u8], splices: &[Splice]) -> Result<Vec<u8>, CommandError> {
+fn apply_splices(text: &[u8], splices: &[Splice]) -> Result<Vec<u8>, CommandError> {
     Ok(splice_line(text, splices).map_err(|error| anyhow!("{error}"))?)
 }
 
@@ -184,20 +191,20 @@ mod tests {
 
     const COMMAND: &str = "\"/opt/ctxc\" statusline";
 
-    fn settings(text: Option<&[u8]>) -> Settings {
+    fn settings(text: Option<&[u8]>) -> ClientSettings {
         let json = text.filter(|text| !text.trim_ascii().is_empty()).map_or_else(|| b"{}".to_vec(), as_plain_json);
-        Settings { path: PathBuf::new(), text: text.map(<[u8]>::to_owned), json }
+        ClientSettings { path: PathBuf::new(), text: text.map(<[u8]>::to_owned), json }
     }
 
     /// The text after installing.
     fn added(text: Option<&[u8]>) -> Vec<u8> {
         match add_line(&settings(text), COMMAND).unwrap() {
-            Edit::Write(text) => text,
+            SettingsEdit::Write(text) => text,
             edit => panic!("{edit:?}"),
         }
     }
 
-    fn removed(text: &[u8]) -> Edit {
+    fn removed(text: &[u8]) -> SettingsEdit {
         remove_line(&settings(Some(text))).unwrap()
     }
 
@@ -205,7 +212,7 @@ mod tests {
         let plain = as_plain_json(text);
         let value: serde_json::Result<serde::de::IgnoredAny> = serde_json::from_slice(&plain);
         assert!(value.is_ok(), "{}", String::from_utf8_lossy(text));
-        assert_eq!(line_owner(&settings(Some(text))), LineOwner::Ctxc);
+        assert_eq!(status_line_owner(&settings(Some(text))), StatusLineOwner::Ctxc);
     }
 
     #[test]
@@ -230,9 +237,9 @@ mod tests {
         ] {
             let with = added(Some(text.as_bytes()));
             assert_owned(&with);
-            assert_eq!(removed(&with), Edit::Write(text.as_bytes().to_owned()), "{text}");
+            assert_eq!(removed(&with), SettingsEdit::Write(text.as_bytes().to_owned()), "{text}");
         }
-        assert_eq!(removed(&added(None)), Edit::Remove);
+        assert_eq!(removed(&added(None)), SettingsEdit::Remove);
     }
 
     #[test]
@@ -240,10 +247,10 @@ mod tests {
         let old = br#"{"statusLine":{"command":"\"/old/ctxc\" statusline", "padding" : 0, "type":"command"} }"#;
         let new = String::from_utf8(added(Some(old))).unwrap();
         assert_eq!(new, r#"{"statusLine":{"command":"\"/opt/ctxc\" statusline", "padding" : 0, "type":"command"} }"#);
-        assert_eq!(add_line(&settings(Some(new.as_bytes())), COMMAND).unwrap(), Edit::Nothing);
+        assert_eq!(add_line(&settings(Some(new.as_bytes())), COMMAND).unwrap(), SettingsEdit::Nothing);
         for other in [r#"{"statusLine":{"command":"mine.sh"}}"#, r#"{"statusLine":null}"#] {
-            assert_eq!(add_line(&settings(Some(other.as_bytes())), COMMAND).unwrap(), Edit::Nothing);
-            assert_eq!(removed(other.as_bytes()), Edit::Nothing);
+            assert_eq!(add_line(&settings(Some(other.as_bytes())), COMMAND).unwrap(), SettingsEdit::Nothing);
+            assert_eq!(removed(other.as_bytes()), SettingsEdit::Nothing);
         }
     }
 
@@ -265,7 +272,7 @@ mod tests {
             ("{\"statusLine\":{\"command\":\"mine\"},LINE}", "{\"statusLine\":{\"command\":\"mine\"}}"),
         ] {
             let text = edited.replace("LINE", line);
-            let Edit::Write(removed) = removed(text.as_bytes()) else { panic!("{edited}") };
+            let SettingsEdit::Write(removed) = removed(text.as_bytes()) else { panic!("{edited}") };
             assert_eq!(String::from_utf8(removed).unwrap(), left, "{edited}");
         }
     }
@@ -308,7 +315,7 @@ mod tests {
             assert_owned(&with);
             let new_file = added(None);
             prop_assert!(with != new_file);
-            prop_assert_eq!(removed(&with), Edit::Write(text.into_bytes()));
+            prop_assert_eq!(removed(&with), SettingsEdit::Write(text.into_bytes()));
         }
     }
 }

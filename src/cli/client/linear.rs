@@ -8,8 +8,8 @@ use std::io::{self, Seek, Write};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::handles::find_handles;
-use super::messages::{Message, Role};
+use super::handles::assign_handles;
+use super::messages::{ClientMessage, Role};
 use ctxc_core::apply::unnamed_file;
 use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::{BlockKind, EntryKind, Scan};
@@ -18,7 +18,7 @@ use ctxc_transcript::{IdHash, Index, LineNo, PromptKind, entry, read_line};
 
 /// A transcript of messages.
 #[derive(Debug)]
-pub(super) struct Linear {
+pub(super) struct LinearTranscript {
     /// An unnamed temporary file.
     pub(super) file: File,
     /// The index of the message of each entry, by uuid.
@@ -32,29 +32,29 @@ const DIGITS: usize = 12;
 
 /// The summary by ctxc at the start of a conversation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Head {
+pub(super) struct SummaryHead {
     /// The names of its batches.
     pub(super) batches: Vec<String>,
 }
 
-impl Linear {
+impl LinearTranscript {
     /// Writes `messages` of the session `session`, using their entries in the `transcript` of the client. With a `head`, the
     /// first message is the summary so far.
     pub(super) fn of(
-        messages: &mut [Message],
+        messages: &mut [ClientMessage],
         transcript: &File,
         session: &str,
-        head: Option<&Head>,
+        head: Option<&SummaryHead>,
     ) -> anyhow::Result<Self> {
         let index = Index::build(transcript)?;
         if messages.iter().all(|message| message.handle.is_none()) {
-            find_handles(messages, transcript, &index)?;
+            assign_handles(messages, transcript, &index)?;
         }
-        let uuids = messages.iter().filter_map(|message| message.handle.as_deref()).map(id);
+        let uuids = messages.iter().filter_map(|message| message.handle.as_deref()).map(uuid_hash);
         let rows = index.lines_by_uuid(uuids);
         let mut linear = Self { file: unnamed_file()?, messages: HashMap::new(), names: HashMap::new() };
         let mut out = io::BufWriter::new(&linear.file);
-        let mut before = Before { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
+        let mut before = Predecessor { uuid: None, time: "1970-01-01T00:00:00.000Z".to_owned() };
         let mut buffer = Vec::new();
         for (at, message) in messages.iter_mut().enumerate() {
             // Text typed while a call is running may follow its result in one message.
@@ -66,26 +66,27 @@ impl Linear {
                 let boundary = made_uuid(usize::MAX);
                 let batches = json!({"trigger": "manual", "preTokens": 0, "ctxc": {"batches": head.batches}});
                 let fields = json!({"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": batches});
-                writeln!(out, "{}", before.entry(&boundary, session, &fields))?;
+                writeln!(out, "{}", before.synthetic_entry(&boundary, session, &fields))?;
                 before.uuid = Some(boundary);
                 let fields = json!({"type": "user", "message": {"role": "user", "content": message.text}, "isCompactSummary": true});
-                writeln!(out, "{}", before.entry(&uuid, session, &fields))?;
-            } else if let Some(row) =
-                rows.get(&id(&uuid)).and_then(|line| row(transcript, &index, *line, &mut buffer, message))
+                writeln!(out, "{}", before.synthetic_entry(&uuid, session, &fields))?;
+            } else if let Some(row) = rows
+                .get(&uuid_hash(&uuid))
+                .and_then(|line| matching_entry(transcript, &index, *line, &mut buffer, message))
             {
                 let (scan, bytes) = row;
                 message.is_typed &= !message.is_prompt() || PromptKind::of(&scan, bytes) == PromptKind::Typed;
                 if let Some(time) = scan.timestamp.and_then(|time| time.string_in(bytes)) {
                     before.time = json_string::decode(time).into_owned();
                 }
-                let line = before.relinked(&scan, bytes)?;
+                let line = before.reparent_entry(&scan, bytes)?;
                 linear.names.insert(at, (Digest::of(&line), Digest::of(bytes)));
                 out.write_all(&line)?;
             } else {
-                let fields = json!({"type": message.role, "message": content(message)});
-                writeln!(out, "{}", before.entry(&uuid, session, &fields))?;
+                let fields = json!({"type": message.role, "message": entry_content(message)});
+                writeln!(out, "{}", before.synthetic_entry(&uuid, session, &fields))?;
             }
-            linear.messages.insert(id(&uuid), at);
+            linear.messages.insert(uuid_hash(&uuid), at);
             before.uuid = Some(uuid);
         }
         out.flush()?;
@@ -95,15 +96,15 @@ impl Linear {
     }
 
     /// `text` with the names of lines in the client's file instead of those here.
-    pub(super) fn renamed(&self, at: usize, text: String) -> String {
-        match self.names.get(&at).map(|(own, original)| (name(*own), name(*original))) {
+    pub(super) fn with_client_names(&self, at: usize, text: String) -> String {
+        match self.names.get(&at).map(|(own, original)| (placeholder_name(*own), placeholder_name(*original))) {
             Some((own, original)) if text.contains(&own) => text.replace(&own, &original),
             Some(_) | None => text,
         }
     }
 }
 
-fn id(uuid: &str) -> IdHash {
+fn uuid_hash(uuid: &str) -> IdHash {
     IdHash::of(uuid.as_bytes())
 }
 
@@ -113,17 +114,17 @@ fn made_uuid(at: usize) -> String {
 }
 
 /// The name of a line in placeholders.
-fn name(line: Digest) -> String {
+fn placeholder_name(line: Digest) -> String {
     line.to_string().chars().take(DIGITS).collect()
 }
 
 /// The entry at `line`, if it has the content of `message`: the client's memory takes precedence over its file.
-fn row<'b>(
+fn matching_entry<'b>(
     file: &File,
     index: &Index,
     line: LineNo,
     buffer: &'b mut Vec<u8>,
-    message: &Message,
+    message: &ClientMessage,
 ) -> Option<(Scan, &'b [u8])> {
     let bytes = read_line(file, index, line, buffer).ok()?;
     let scan = Scan::of(bytes);
@@ -142,15 +143,15 @@ fn row<'b>(
 }
 
 /// The predecessor of an entry.
-struct Before {
+struct Predecessor {
     uuid: Option<String>,
     /// The time of the last entry of the client.
     time: String,
 }
 
-impl Before {
+impl Predecessor {
     /// A synthetic entry, with `fields` after its envelope.
-    fn entry(&self, uuid: &str, session: &str, fields: &Value) -> Value {
+    fn synthetic_entry(&self, uuid: &str, session: &str, fields: &Value) -> Value {
         let mut entry = json!({
             "parentUuid": self.uuid, "isSidechain": false, "userType": "external", "sessionId": session,
             "uuid": uuid, "timestamp": self.time,
@@ -162,7 +163,7 @@ impl Before {
     }
 
     /// An entry of the client, re-parented to its predecessor here.
-    fn relinked(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    fn reparent_entry(&self, scan: &Scan, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let Some(place) = scan.parent_uuid else { return Ok(bytes.to_vec()) };
         let parent = self.uuid.as_deref().map_or_else(|| "null".to_owned(), json_string::encode);
         splice_line(bytes, &[Splice::new(place, parent)]).map_err(io::Error::other)
@@ -170,7 +171,7 @@ impl Before {
 }
 
 /// The content of a message in the form of an entry.
-fn content(message: &Message) -> Value {
+fn entry_content(message: &ClientMessage) -> Value {
     let text = || json!({"type": "text", "text": message.text});
     match message.role {
         Role::User if message.tool_results.is_empty() => json!({"role": "user", "content": message.text}),

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 /// A message. Other fields are kept in the raw JSON and returned with it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message {
+pub(super) struct ClientMessage {
     pub(super) role: Role,
     #[serde(default)]
     pub(super) text: String,
@@ -50,7 +50,7 @@ pub(super) struct ToolResult {
     pub(super) is_error: bool,
 }
 
-impl Message {
+impl ClientMessage {
     /// A message of the user that only has text, and is new to the client.
     pub(super) const fn of_user(text: String) -> Self {
         Self { role: Role::User, text, tool_uses: Vec::new(), tool_results: Vec::new(), handle: None, is_typed: false }
@@ -63,9 +63,9 @@ impl Message {
 }
 
 /// The first message of an open tool loop at the end, after its prompt; the number of messages if the turn has ended.
-pub(super) fn open_loop(messages: &[Message]) -> usize {
+pub(super) fn open_loop_start(messages: &[ClientMessage]) -> usize {
     if messages.last().is_none_or(|last| last.tool_results.is_empty()) {
         return messages.len();
     }
-    messages.iter().rposition(Message::is_prompt).map_or(0, |prompt| prompt + 1)
+    messages.iter().rposition(ClientMessage::is_prompt).map_or(0, |prompt| prompt + 1)
 }

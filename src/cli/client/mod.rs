@@ -22,14 +22,16 @@ mod status_line;
 mod switches;
 mod view;
 
-pub(crate) use answer::Request;
-pub(crate) use files::{Touched, WriteMode};
+pub(crate) use answer::CompactionRequest;
+pub(crate) use files::{TouchedFile, WriteMode};
 pub(crate) use found_client::{FoundClient, find_client};
-pub(crate) use line_setting::{LineOwner, line_owner};
-pub(crate) use planning::{ClientPlan, CompactOptions, plan};
-pub(crate) use plugin::{add_status_line, program_in, remove, remove_status_line, skills_folder, version_in, write};
+pub(crate) use line_setting::{StatusLineOwner, status_line_owner};
+pub(crate) use planning::{ClientPlan, CompactOptions, plan_compaction};
+pub(crate) use plugin::{
+    add_status_line, plugin_folder, program_in, remove_plugin, remove_status_line, version_in, write_plugin,
+};
 pub(crate) use preview::Preview;
-pub(crate) use repair::{ARCHIVE_WAIT, Hook, archive, archive_first, archive_unstored, repair};
-pub(crate) use settings::Settings;
-pub(crate) use status_line::{Status, status_line};
-pub(crate) use switches::{Layers, managed_folder};
+pub(crate) use repair::{ARCHIVE_WAIT, HookInput, archive_first, archive_unstored, archive_with_consent, repair_gap};
+pub(crate) use settings::ClientSettings;
+pub(crate) use status_line::{StatusLineInput, format_status_line};
+pub(crate) use switches::{SettingsLayers, managed_folder};

@@ -7,19 +7,19 @@ use std::fs::File;
 
 use anyhow::{Context, anyhow};
 
-use super::answer::{Answer, Given, Request, new_view, tokens_of};
-use super::linear::{Head, Linear};
-use super::messages::{Message, open_loop};
-use super::named::{mentions, sections, typed_tokens, words};
-use super::view::View;
-use crate::report::size::short;
+use super::answer::{AnswerBuilder, CompactionAnswer, CompactionRequest, new_view, tokens_of};
+use super::linear::{LinearTranscript, SummaryHead};
+use super::messages::{ClientMessage, open_loop_start};
+use super::named::{instruction_words, mentions_any, typed_tokens, with_sections};
+use super::view::ClientView;
+use crate::report::size::format_rounded;
 use crate::session::archives;
-use crate::session::compact::{compact_conversation, take};
+use crate::session::compact::{compact_conversation, draft_edits};
 use crate::session::error::CommandError;
-use crate::session::input::Input;
+use crate::session::input::SessionInput;
 use crate::session::open::OpenSession;
-use crate::session::options::{Compacting, Keep, Rewriting, Summaries, Trigger};
-use crate::session::reading::Reading;
+use crate::session::options::{ArchiveChoice, CompactDefaults, CompactSettings, CompactTrigger, RewriteSettings};
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{PruneSelection, Rewrite, ToolCalls, own_edits, prior_summary, prune_transcript, read_calls};
 use ctxc_core::plan::{PlannedCut, Protections, PruneStage};
@@ -37,9 +37,9 @@ const LEDGER: Tokens = Tokens(800);
 
 /// The settings of a compaction in the client.
 pub(crate) struct CompactOptions {
-    pub(crate) rewriting: Rewriting,
+    pub(crate) rewriting: RewriteSettings,
     /// The settings of the summaries, made by the built-in engine.
-    pub(crate) compacting: Compacting,
+    pub(crate) compacting: CompactDefaults,
     /// The prunings, gentlest first.
     pub(crate) prunings: Vec<PruneStage>,
     /// The pruning that a tool asks for.
@@ -55,7 +55,7 @@ pub(crate) struct CompactOptions {
 #[derive(Debug)]
 pub(crate) struct ClientPlan {
     /// The answer to the client.
-    pub(crate) answer: Answer,
+    pub(crate) answer: CompactionAnswer,
     /// The records to store before answering.
     pub(crate) records: Vec<Record>,
 }
@@ -64,55 +64,59 @@ pub(crate) struct ClientPlan {
 ///
 /// # Errors
 /// On any doubt: when the transcript cannot be read, or the result would not be smaller.
-pub(crate) fn plan(request: &Request, how: &CompactOptions, ui: &Ui) -> Result<Option<ClientPlan>, CommandError> {
+pub(crate) fn plan_compaction(
+    request: &CompactionRequest,
+    how: &CompactOptions,
+    ui: &Ui,
+) -> Result<Option<ClientPlan>, CommandError> {
     let messages =
-        request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<Message>, _>>();
+        request.messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<Vec<ClientMessage>, _>>();
     let mut messages = messages.context("read the messages of the client")?;
     let name = || format!("read {}", request.transcript.display());
     let transcript = File::open(&request.transcript).with_context(name)?;
     let archive = match &how.rewriting.keep {
-        Keep::In(url) => archives::open_if_there(url)?,
-        Keep::Nowhere => None,
+        ArchiveChoice::In(url) => archives::open_if_there(url)?,
+        ArchiveChoice::Nowhere => None,
     };
-    let view_at = |messages: &[Message], at: usize| match (&archive, messages.get(at)) {
-        (Some(archive), Some(message)) => View::find(&**archive, &message.text),
+    let view_at = |messages: &[ClientMessage], at: usize| match (&archive, messages.get(at)) {
+        (Some(archive), Some(message)) => ClientView::find(&**archive, &message.text),
         _ => Ok(None),
     };
-    let is_noted = view_at(&messages, 0)? == Some(View::Note);
+    let is_noted = view_at(&messages, 0)? == Some(ClientView::Note);
     let note = messages.first().filter(|_| is_noted).map(|first| first.text.clone());
     let n_note = usize::from(is_noted);
     let raw = request.messages.get(n_note..).unwrap_or_default();
     let messages = messages.get_mut(n_note..).unwrap_or_default();
     let head = match view_at(messages, 0)? {
-        Some(View::Summary(batches)) => Some(Head { batches }),
-        Some(View::Note) | None => None,
+        Some(ClientView::Summary(batches)) => Some(SummaryHead { batches }),
+        Some(ClientView::Note) | None => None,
     };
-    let linear = Linear::of(messages, &transcript, &request.session, head.as_ref())
+    let linear = LinearTranscript::of(messages, &transcript, &request.session, head.as_ref())
         .with_context(|| format!("copy the conversation of {} to a temporary file", request.transcript.display()))?;
-    let mut conversation = Conversation::read(request, messages, head.is_some(), linear, how, ui)?;
+    let mut conversation = PlanningState::read(request, messages, head.is_some(), linear, how, ui)?;
     let before = conversation.work.size_of_stages(&Rewrite::default());
     #[cfg(feature = "mcp")]
-    let (fits, rewrite) = conversation.asked(request, how)?;
+    let (fits, rewrite) = conversation.apply_requested_changes(request, how)?;
     #[cfg(not(feature = "mcp"))]
     let (fits, rewrite) = (true, Rewrite::default());
     let (is_compacted, rewrite) = if fits {
-        let rewrite = conversation.prune(request, how, rewrite)?;
-        conversation.compact(how, rewrite, ui)?
+        let rewrite = conversation.prune_to_target(request, how, rewrite)?;
+        conversation.compact_oldest(how, rewrite, ui)?
     } else {
         (false, rewrite)
     };
     if !is_compacted && rewrite.is_nothing() {
         return Ok(None);
     }
-    conversation.give(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
+    conversation.assemble_answer(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
 }
 
 /// The state of the conversation during planning.
-pub(super) struct Conversation<'a> {
-    messages: &'a [Message],
+pub(super) struct PlanningState<'a> {
+    messages: &'a [ClientMessage],
     /// Whether the first message is a summary by ctxc.
     has_head: bool,
-    pub(super) linear: Linear,
+    pub(super) linear: LinearTranscript,
     pub(super) work: OpenSession<'a>,
     /// The first message of the tail, which is returned unchanged.
     pub(super) tail: usize,
@@ -122,26 +126,26 @@ pub(super) struct Conversation<'a> {
     pub(super) target: Tokens,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> PlanningState<'a> {
     fn read(
-        request: &Request,
-        messages: &'a [Message],
+        request: &CompactionRequest,
+        messages: &'a [ClientMessage],
         has_head: bool,
-        linear: Linear,
+        linear: LinearTranscript,
         how: &'a CompactOptions,
         ui: &'a Ui,
     ) -> Result<Self, CommandError> {
         let file = linear.file.try_clone()?;
         let len = file.metadata()?.len();
-        let reading = Reading::of_part(Input { file, path: None, packed: None }, len, ui)?;
+        let reading = SessionReading::of_part(SessionInput { file, path: None, packed: None }, len, ui)?;
         let window = request.window.map(Tokens).or(how.window);
         let calibration = Calibration::learn_from_usage(&reading.index, &reading.chain).with_window(window);
-        let work = OpenSession::unnamed(&how.rewriting, reading, calibration, ui);
+        let work = OpenSession::of_unnamed(&how.rewriting, reading, calibration, ui);
         let used = work.size_of_stages(&Rewrite::default());
         // Content before the first message stays in any case.
         let fixed = calibration.context_size(Tokens::ZERO);
         let target = part_of(calibration.window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
-        let tail = tail(messages, target, &calibration);
+        let tail = find_tail(messages, target, &calibration);
         Ok(Self {
             messages,
             has_head,
@@ -155,7 +159,12 @@ impl<'a> Conversation<'a> {
     }
 
     /// Applies prunings until the target is reached.
-    fn prune(&self, request: &Request, how: &CompactOptions, mut rewrite: Rewrite) -> Result<Rewrite, CommandError> {
+    fn prune_to_target(
+        &self,
+        request: &CompactionRequest,
+        how: &CompactOptions,
+        mut rewrite: Rewrite,
+    ) -> Result<Rewrite, CommandError> {
         for stage in &how.prunings {
             if self.work.size_of_stages(&rewrite) <= self.target {
                 break;
@@ -168,12 +177,12 @@ impl<'a> Conversation<'a> {
     pub(super) fn prune_by(
         &self,
         stage: &PruneStage,
-        request: &Request,
+        request: &CompactionRequest,
         rewrite: &mut Rewrite,
     ) -> Result<(), CommandError> {
         let OpenSession { reading, settings, .. } = &self.work;
         let calls = read_calls(reading.transcript(), &Protections::default())?;
-        let cut = Some(self.open(&calls, &words(&request.instructions)));
+        let cut = Some(self.cuttable_results(&calls, &instruction_words(&request.instructions)));
         let pruning = PruneSelection::from_stage(PruneStage { cut, ..stage.clone() }).map_err(CommandError::usage)?;
         prune_transcript(reading.transcript(), &pruning, &settings.archive_ref, rewrite)?;
         Ok(())
@@ -181,7 +190,7 @@ impl<'a> Conversation<'a> {
 
     /// The handles of the results that may be cut: those before the tail whose entries the archive can restore, except those
     /// that the instructions name, as far as there is room for them.
-    fn open(&self, calls: &ToolCalls, words: &[String]) -> Vec<PlannedCut> {
+    fn cuttable_results(&self, calls: &ToolCalls, words: &[String]) -> Vec<PlannedCut> {
         let mut room = Tokens(self.target.0 / 4);
         let mut open = Vec::new();
         for (call_idx, call) in calls.calls.iter().enumerate().rev() {
@@ -189,7 +198,7 @@ impl<'a> Conversation<'a> {
             let handle = calls.handles.get(call_idx).map(|handle| handle.to_string()).unwrap_or_default();
             let text = self.messages.get(at).map(|message| message.tool_results.iter().map(|it| it.text.as_str()));
             let is_named = words.contains(&handle.to_lowercase()) || self.call_mentions(call.call.line, words);
-            let is_named = is_named || text.into_iter().flatten().any(|text| mentions(text, words));
+            let is_named = is_named || text.into_iter().flatten().any(|text| mentions_any(text, words));
             if is_named && call.tokens <= room {
                 room = room.saturating_sub(call.tokens);
             } else if at < self.tail && self.linear.names.contains_key(&at) {
@@ -201,7 +210,7 @@ impl<'a> Conversation<'a> {
 
     fn call_mentions(&self, line: LineNo, words: &[String]) -> bool {
         let message = self.message_of(line).and_then(|at| self.messages.get(at));
-        message.is_some_and(|message| message.tool_uses.iter().any(|call| mentions(call.input.get(), words)))
+        message.is_some_and(|message| message.tool_uses.iter().any(|call| mentions_any(call.input.get(), words)))
     }
 
     /// The message of the entry at `line`.
@@ -210,20 +219,25 @@ impl<'a> Conversation<'a> {
     }
 
     /// Replaces the oldest messages by summaries if pruning was not enough; returns whether it did.
-    fn compact(&mut self, how: &CompactOptions, rewrite: Rewrite, ui: &Ui) -> Result<(bool, Rewrite), CommandError> {
+    fn compact_oldest(
+        &mut self,
+        how: &CompactOptions,
+        rewrite: Rewrite,
+        ui: &Ui,
+    ) -> Result<(bool, Rewrite), CommandError> {
         let size = self.work.size_of_stages(&rewrite);
         if size <= self.target {
             return Ok((false, rewrite));
         }
         let mut summaries = how.compacting.in_window(self.work.calibration.window);
         summaries.stage.keep_recent = self.n_kept(&summaries, &rewrite);
-        ui.detail(format_args!("compacting all but the newest {} messages", summaries.stage.keep_recent));
-        let (rewrite, stats) = compact_conversation(&mut self.work, &summaries, Trigger::Always, size, rewrite)?;
+        ui.print_detail(format_args!("compacting all but the newest {} messages", summaries.stage.keep_recent));
+        let (rewrite, stats) = compact_conversation(&mut self.work, &summaries, CompactTrigger::Always, size, rewrite)?;
         Ok((stats.reason.is_none(), rewrite))
     }
 
     /// The number of newest messages to keep: as many as there is room for beside the view.
-    fn n_kept(&self, how: &Summaries, rewrite: &Rewrite) -> usize {
+    fn n_kept(&self, how: &CompactSettings, rewrite: &Rewrite) -> usize {
         let OpenSession { reading, .. } = &self.work;
         let messages = Messages::of(&reading.index, &reading.chain, &rewrite.dropped);
         let mut tokens = vec![Tokens::ZERO; messages.len() as usize];
@@ -251,9 +265,9 @@ impl<'a> Conversation<'a> {
     }
 
     /// Assembles the answer.
-    fn give(
+    fn assemble_answer(
         mut self,
-        request: &Request,
+        request: &CompactionRequest,
         raw: &[Box<serde_json::value::RawValue>],
         before: Tokens,
         note: Option<&str>,
@@ -262,11 +276,11 @@ impl<'a> Conversation<'a> {
     ) -> Result<ClientPlan, CommandError> {
         if !rewrite.edits.is_empty() || !rewrite.dropped.is_empty() {
             let edits = own_edits(&self.work.reading.index, &rewrite, &self.work.reading.past.lines);
-            rewrite = take(&mut self.work, edits, &rewrite)?;
+            rewrite = draft_edits(&mut self.work, edits, &rewrite)?;
         }
         let Self { messages, linear, work, tail, has_head, .. } = &self;
         let reading = &work.reading;
-        let mut given = Given::new(raw, messages, linear, &work.settings.archive_ref);
+        let mut given = AnswerBuilder::new(raw, messages, linear, &work.settings.archive_ref);
         let mut lines = Vec::new();
         let mut view = None;
         for &line in reading.chain.lines.iter().filter(|line| reading.index.record(**line).is_message()) {
@@ -280,38 +294,39 @@ impl<'a> Conversation<'a> {
             let left: BTreeSet<usize> = lines.iter().map(|(at, _)| *at).collect();
             let head = messages.first().filter(|_| *has_head).map(|first| first.text.as_str());
             let is_gone = |at: &usize| !(left.contains(at) || head.is_some() && *at == 0);
-            let gone: Vec<&Message> = (0..*tail).filter(is_gone).filter_map(|at| messages.get(at)).collect();
-            let view = sections(&view, head.or(note), &gone, &request.instructions, Tokens(self.target.0 / 20));
+            let gone: Vec<&ClientMessage> = (0..*tail).filter(is_gone).filter_map(|at| messages.get(at)).collect();
+            let view = with_sections(&view, head.or(note), &gone, &request.instructions, Tokens(self.target.0 / 20));
             let batches = prior_summary(reading.transcript())?.unwrap_or_default().batches;
-            records.push(View::Summary(batches).record(&view, &request.session));
-            given.push(&Message::of_user(view))?;
+            records.push(ClientView::Summary(batches).to_record(&view, &request.session));
+            given.push(&ClientMessage::of_user(view))?;
         } else {
-            let note = sections(NOTE, note, &[], &request.instructions, Tokens::ZERO);
-            records.push(View::Note.record(&note, &request.session));
-            given.push(&Message::of_user(note))?;
+            let note = with_sections(NOTE, note, &[], &request.instructions, Tokens::ZERO);
+            records.push(ClientView::Note.to_record(&note, &request.session));
+            given.push(&ClientMessage::of_user(note))?;
         }
         for (at, line) in lines.into_iter().filter(|(at, _)| at < tail) {
             given.push_line(at, reading, line)?;
         }
-        given.flush()?;
+        given.flush_step()?;
         for at in *tail..messages.len() {
-            given.push_as_it_came(at)?;
+            given.push_unchanged(at)?;
         }
         let after = work.calibration.context_size(given.tokens);
         // A requested change is made even if it saves little.
-        let most = if request.has_asked() { 20 } else { 19 };
+        let most = if request.has_requested_changes() { 20 } else { 19 };
         if after.0.saturating_mul(20) > before.0.saturating_mul(most) {
             return Err(anyhow!("too little would be saved: {} of {} tokens remain", after.0, before.0).into());
         }
-        let line = format!("{} -> {} tokens, 0 requests; undo: /ctxc:undo", short(before), short(after));
-        let answer = Answer { messages: given.out, tokens_before: before, tokens_after: after, line };
+        let line =
+            format!("{} -> {} tokens, 0 requests; undo: /ctxc:undo", format_rounded(before), format_rounded(after));
+        let answer = CompactionAnswer { messages: given.out, tokens_before: before, tokens_after: after, line };
         Ok(ClientPlan { answer, records })
     }
 }
 
 /// The first message of the tail: a whole open loop, or its newest steps if it is too large.
-fn tail(messages: &[Message], target: Tokens, calibration: &Calibration) -> usize {
-    let start = open_loop(messages);
+fn find_tail(messages: &[ClientMessage], target: Tokens, calibration: &Calibration) -> usize {
+    let start = open_loop_start(messages);
     let is_step = |at: usize| {
         let role = |at: usize| messages.get(at).map(|message| message.role);
         at == start || at > start && role(at) != role(at - 1) && role(at) == Some(super::messages::Role::Assistant)

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 
-use super::files::{Fate, Touched, WriteMode};
+use super::files::{FileOutcome, TouchedFile, WriteMode};
 use super::line_setting::{add_line, remove_line};
-use super::settings::Settings;
+use super::settings::ClientSettings;
 use crate::session::error::CommandError;
 
 /// The placeholders in the files for the path of the program and for its version.
@@ -32,7 +32,7 @@ const FILES: [(&str, &str); 9] = [
 ];
 
 /// The folder below the client's, in which plugins are enabled without a question.
-pub(crate) fn skills_folder(config: &Path) -> PathBuf {
+pub(crate) fn plugin_folder(config: &Path) -> PathBuf {
     config.join("skills").join("ctxc")
 }
 
@@ -40,36 +40,36 @@ pub(crate) fn skills_folder(config: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When the files cannot be written, or another plugin is there.
-pub(crate) fn write(folder: &Path, program: &Path, mode: WriteMode) -> Result<Vec<Touched>, CommandError> {
-    refuse_stranger(folder)?;
-    let program = quotable(program)?;
+pub(crate) fn write_plugin(folder: &Path, program: &Path, mode: WriteMode) -> Result<Vec<TouchedFile>, CommandError> {
+    refuse_other_plugin(folder)?;
+    let program = quotable_path(program)?;
     let mut touched = Vec::with_capacity(FILES.len());
     for (place, text) in FILES {
         let path = folder.join(place);
         let text = text.replace(PROGRAM, &program).replace(VERSION, env!("CARGO_PKG_VERSION"));
         let fate = match fs::read_to_string(&path) {
-            Ok(there) if there == text => Fate::Unchanged,
-            Ok(_) => Fate::Replaced,
-            Err(_) => Fate::Written,
+            Ok(there) if there == text => FileOutcome::Unchanged,
+            Ok(_) => FileOutcome::Replaced,
+            Err(_) => FileOutcome::Written,
         };
-        if fate != Fate::Unchanged && mode == WriteMode::Write {
+        if fate != FileOutcome::Unchanged && mode == WriteMode::Write {
             let write = || {
                 path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 fs::write(&path, text)
             };
             write().with_context(|| format!("write {}", path.display()))?;
         }
-        touched.push(Touched { path, fate });
+        touched.push(TouchedFile { path, fate });
     }
     Ok(touched)
 }
 
 /// The path of the program in a form that is valid in JSON, in JavaScript, and between quotes of a shell.
-fn quotable(program: &Path) -> Result<String, CommandError> {
+fn quotable_path(program: &Path) -> Result<String, CommandError> {
     let path = program.to_str().filter(|path| !path.contains(['"', '$', '`']));
     let path = path.ok_or_else(|| {
         CommandError::from(anyhow!("the path of the program, {}, cannot be quoted", program.display()))
-            .hint("install ctxc in a folder whose name has none of \" $ `")
+            .with_hint("install ctxc in a folder whose name has none of \" $ `")
     })?;
     let quoted = serde_json::to_string(path)?;
     Ok(quoted.trim_matches('"').to_owned())
@@ -79,8 +79,8 @@ fn quotable(program: &Path) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// When the folder cannot be removed, or contains another plugin.
-pub(crate) fn remove(folder: &Path, mode: WriteMode) -> Result<Vec<Touched>, CommandError> {
-    refuse_stranger(folder)?;
+pub(crate) fn remove_plugin(folder: &Path, mode: WriteMode) -> Result<Vec<TouchedFile>, CommandError> {
+    refuse_other_plugin(folder)?;
     if !folder.exists() {
         return Ok(Vec::new());
     }
@@ -90,7 +90,7 @@ pub(crate) fn remove(folder: &Path, mode: WriteMode) -> Result<Vec<Touched>, Com
         // An empty parent folder is useless too; one that is not empty stays.
         let _ = folder.parent().map(fs::remove_dir);
     }
-    Ok(files.into_iter().map(|path| Touched { path, fate: Fate::Removed }).collect())
+    Ok(files.into_iter().map(|path| TouchedFile { path, fate: FileOutcome::Removed }).collect())
 }
 
 /// All files below `folder`, sorted by name.
@@ -122,32 +122,36 @@ pub(crate) fn program_in(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Refuses a folder with content other than this plugin.
-fn refuse_stranger(folder: &Path) -> Result<(), CommandError> {
+fn refuse_other_plugin(folder: &Path) -> Result<(), CommandError> {
     let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     if is_empty || version_in(folder).is_some() {
         return Ok(());
     }
-    Err(CommandError::from(anyhow!("{} is not the plugin of ctxc", folder.display())).hint("move it away first"))
+    Err(CommandError::from(anyhow!("{} is not the plugin of ctxc", folder.display())).with_hint("move it away first"))
 }
 
 fn status_command(program: &Path) -> Result<String, CommandError> {
-    Ok(format!("\"{}\" statusline", quotable(program)?))
+    Ok(format!("\"{}\" statusline", quotable_path(program)?))
 }
 
 /// Adds the status line of ctxc, which runs `program`, to `settings`. A status line of another program stays.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(crate) fn add_status_line(settings: &Settings, program: &Path, mode: WriteMode) -> Result<Touched, CommandError> {
-    settings.apply(add_line(settings, &status_command(program)?)?, mode)
+pub(crate) fn add_status_line(
+    settings: &ClientSettings,
+    program: &Path,
+    mode: WriteMode,
+) -> Result<TouchedFile, CommandError> {
+    settings.apply_edit(add_line(settings, &status_command(program)?)?, mode)
 }
 
 /// Removes the status line of ctxc from the settings at `path`, if it is there.
 ///
 /// # Errors
 /// When the file cannot be read or written.
-pub(crate) fn remove_status_line(path: &Path, mode: WriteMode) -> Result<Option<Touched>, CommandError> {
-    let settings = Settings::read(path)?;
-    let touched = settings.apply(remove_line(&settings)?, mode)?;
-    Ok(Some(touched).filter(|touched| touched.fate != Fate::Unchanged))
+pub(crate) fn remove_status_line(path: &Path, mode: WriteMode) -> Result<Option<TouchedFile>, CommandError> {
+    let settings = ClientSettings::read(path)?;
+    let touched = settings.apply_edit(remove_line(&settings)?, mode)?;
+    Ok(Some(touched).filter(|touched| touched.fate != FileOutcome::Unchanged))
 }

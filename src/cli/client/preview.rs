@@ -6,9 +6,9 @@ use std::fmt;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::answer::{Answer, Request};
-use super::messages::{Message, Role};
-use crate::report::size::{count, short};
+use super::answer::{CompactionAnswer, CompactionRequest};
+use super::messages::{ClientMessage, Role};
+use crate::report::size::{count, format_rounded};
 use crate::session::error::CommandError;
 use ctxc_transcript::PromptKind;
 use ctxc_transcript::text::Tokens;
@@ -17,7 +17,7 @@ use ctxc_transcript::text::Tokens;
 const COMMAND: &str = "<command-name>/ctxc:preview</command-name>\n            \
     <command-message>ctxc:preview</command-message>\n            <command-args></command-args>";
 
-impl Request {
+impl CompactionRequest {
     /// The request of a compaction after the preview, whose own message is in the conversation by then.
     ///
     /// # Errors
@@ -34,8 +34,8 @@ impl Request {
 pub(crate) struct Preview {
     before: Tokens,
     after: Tokens,
-    prompts: KindShare,
-    results: KindShare,
+    prompts: KeptShare,
+    results: KeptShare,
     /// The number of tool results replaced by placeholders or digests.
     n_shortened: usize,
     /// The headings of the summary; empty if all messages stay.
@@ -44,7 +44,7 @@ pub(crate) struct Preview {
 
 /// The number of unchanged messages of a kind.
 #[derive(Debug)]
-struct KindShare {
+struct KeptShare {
     n_kept: usize,
     n_all: usize,
 }
@@ -54,45 +54,45 @@ impl Preview {
     ///
     /// # Errors
     /// When the messages of either cannot be read.
-    pub(crate) fn of(request: &Request, answer: &Answer) -> Result<Self, CommandError> {
-        let (before, after) = (read(&request.messages)?, read(&answer.messages)?);
+    pub(crate) fn of(request: &CompactionRequest, answer: &CompactionAnswer) -> Result<Self, CommandError> {
+        let (before, after) = (read_messages(&request.messages)?, read_messages(&answer.messages)?);
         let (view, after) = after.split_first().map_or(("", after.as_slice()), |(view, rest)| (&view.text, rest));
         let left: HashMap<&str, &str> = results_of(after).collect();
         let results = || results_of(&before);
         let n_left = results().filter(|(id, _)| left.contains_key(id)).count();
         let n_kept = results().filter(|(id, text)| left.get(id) == Some(text)).count();
-        let n_typed = |messages: &[Message]| messages.iter().filter(|message| is_typed(message)).count();
+        let n_typed = |messages: &[ClientMessage]| messages.iter().filter(|message| is_typed(message)).count();
         // A conversation that was only pruned starts with a note, which is not a summary.
-        let prompts = KindShare { n_kept: n_typed(after), n_all: n_typed(&before) };
+        let prompts = KeptShare { n_kept: n_typed(after), n_all: n_typed(&before) };
         let n_results = results().count();
         let has_summary = prompts.n_kept < prompts.n_all || n_left < n_results;
         Ok(Self {
             before: answer.tokens_before,
             after: answer.tokens_after,
             prompts,
-            results: KindShare { n_kept, n_all: n_results },
+            results: KeptShare { n_kept, n_all: n_results },
             n_shortened: n_left - n_kept,
-            sections: headings(view).filter(|_| has_summary).map(str::to_owned).collect(),
+            sections: view_headings(view).filter(|_| has_summary).map(str::to_owned).collect(),
         })
     }
 }
 
-fn read(messages: &[Box<RawValue>]) -> Result<Vec<Message>, CommandError> {
+fn read_messages(messages: &[Box<RawValue>]) -> Result<Vec<ClientMessage>, CommandError> {
     Ok(messages.iter().map(|raw| serde_json::from_str(raw.get())).collect::<Result<_, _>>()?)
 }
 
 /// The id and the text of each tool result.
-fn results_of(messages: &[Message]) -> impl Iterator<Item = (&str, &str)> {
+fn results_of(messages: &[ClientMessage]) -> impl Iterator<Item = (&str, &str)> {
     messages.iter().flat_map(|message| &message.tool_results).map(|it| (it.id.as_str(), it.text.as_str()))
 }
 
-fn is_typed(message: &Message) -> bool {
+fn is_typed(message: &ClientMessage) -> bool {
     let text = message.text.trim();
     message.role == Role::User && !text.is_empty() && PromptKind::of_text(text.as_bytes()) == PromptKind::Typed
 }
 
 /// The headings of a view: `Words:` before the first `## HEADING`, and those.
-fn headings(view: &str) -> impl Iterator<Item = &str> {
+fn view_headings(view: &str) -> impl Iterator<Item = &str> {
     let is_words =
         |text: &str| text.starts_with(char::is_uppercase) && text.chars().all(|c| c.is_alphabetic() || c == ' ');
     let mut has_sections = false;
@@ -111,8 +111,8 @@ impl fmt::Display for Preview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { before, after, prompts, results, n_shortened, sections } = self;
         let of =
-            |KindShare { n_kept, n_all }: &KindShare| format!("{} of {}", count(*n_kept as u64), count(*n_all as u64));
-        let (before, after) = (short(*before), short(*after));
+            |KeptShare { n_kept, n_all }: &KeptShare| format!("{} of {}", count(*n_kept as u64), count(*n_all as u64));
+        let (before, after) = (format_rounded(*before), format_rounded(*after));
         writeln!(f, "the next /compact: {before} -> {after} tokens, 0 requests; nothing is changed yet")?;
         write!(f, "stays      {} prompts, {} tool results", of(prompts), of(results))?;
         if *n_shortened > 0 {

@@ -9,13 +9,13 @@ use anyhow::Context;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::view::View;
+use super::view::ClientView;
 use crate::session::archives;
-use crate::session::consent::allow_on_server;
+use crate::session::consent::check_server_consent;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use crate::session::options::{Consent, Keep, Mode};
-use crate::session::reading::Reading;
+use crate::session::options::{ArchiveChoice, Consent, RunMode};
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ClientCompaction, CompactionSource, append_line, archive_compaction};
 use ctxc_store::Archive;
@@ -23,7 +23,7 @@ use ctxc_transcript::session::{FoundBy, FoundSession, session_id};
 
 /// The input of a hook of the client.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Hook {
+pub(crate) struct HookInput {
     /// The id of the session.
     pub(crate) session_id: String,
     /// The file of the session.
@@ -53,14 +53,18 @@ const ATTEMPTS: usize = 3;
 
 /// Appends the line that closes the gap of the session's last compaction, if ctxc made it and the gap is open. Nothing else is
 /// changed. Returns the compaction, and the session after it. The archive at `url` tells whether ctxc made it.
-pub(crate) fn repair(path: &Path, url: &str, ui: &Ui) -> Result<Option<(Reading, ClientCompaction)>, CommandError> {
+pub(crate) fn repair_gap(
+    path: &Path,
+    url: &str,
+    ui: &Ui,
+) -> Result<Option<(SessionReading, ClientCompaction)>, CommandError> {
     if !mentions_boundary(path).with_context(|| format!("read {}", path.display()))? {
         return Ok(None);
     }
     let Some(archive) = archives::open_if_there(url)? else { return Ok(None) };
     for _ in 0..ATTEMPTS {
-        let reading = Reading::of(&FoundSession::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
-        let Some(found) = find_own(&*archive, &reading)? else { return Ok(None) };
+        let reading = SessionReading::of(&FoundSession::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
+        let Some(found) = find_own_compaction(&*archive, &reading)? else { return Ok(None) };
         let Some(line) = found.repair_line(&reading.file, &reading.index)? else { return Ok(Some((reading, found))) };
         append_line(path, reading.index.n_bytes, &line)?;
     }
@@ -68,8 +72,11 @@ pub(crate) fn repair(path: &Path, url: &str, ui: &Ui) -> Result<Option<(Reading,
 }
 
 /// The last compaction of `reading`, if `archive` recorded its view.
-fn find_own(archive: &dyn Archive, reading: &Reading) -> Result<Option<ClientCompaction>, CommandError> {
-    let is_own = |text: &str| Ok::<_, CommandError>(View::find(archive, text)?.is_some());
+fn find_own_compaction(
+    archive: &dyn Archive,
+    reading: &SessionReading,
+) -> Result<Option<ClientCompaction>, CommandError> {
+    let is_own = |text: &str| Ok::<_, CommandError>(ClientView::find(archive, text)?.is_some());
     ClientCompaction::find(&reading.file, &reading.index, is_own)
 }
 
@@ -97,27 +104,27 @@ fn mentions_boundary(path: &Path) -> io::Result<bool> {
 }
 
 /// Stores the compaction `found` in the archive at `url`.
-pub(crate) fn archive(
+pub(crate) fn archive_with_consent(
     session: &str,
-    reading: &Reading,
+    reading: &SessionReading,
     found: &ClientCompaction,
     url: &str,
     on_server: Consent,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    allow_on_server(url, on_server, false, ui)?;
-    take(&mut *archives::open_within(url, ARCHIVE_WAIT)?, session, reading, found, ui)
+    check_server_consent(url, on_server, false, ui)?;
+    store_compaction(&mut *archives::open_within(url, ARCHIVE_WAIT)?, session, reading, found, ui)
 }
 
 /// Stores the last compaction of `reading` in `archive`, if ctxc made it: stored as ordinary lines, it could not be undone.
 pub(crate) fn archive_first(
     archive: &mut dyn Archive,
     session: &str,
-    reading: &Reading,
+    reading: &SessionReading,
     ui: &Ui,
 ) -> Result<(), CommandError> {
-    match find_own(archive, reading)? {
-        Some(found) => take(archive, session, reading, &found, ui),
+    match find_own_compaction(archive, reading)? {
+        Some(found) => store_compaction(archive, session, reading, &found, ui),
         None => Ok(()),
     }
 }
@@ -129,26 +136,26 @@ pub(crate) fn archive_first(
 /// When the archive cannot be read or written.
 pub(crate) fn archive_unstored(work: &OpenSession<'_>) -> Result<bool, CommandError> {
     let OpenSession { reading, ui, archive: Some(archive), settings, .. } = work else { return Ok(false) };
-    let (Keep::In(url), Some(path)) = (&settings.keep, &reading.path) else { return Ok(false) };
-    let Some(found) = find_own(&**archive, reading)? else { return Ok(false) };
+    let (ArchiveChoice::In(url), Some(path)) = (&settings.keep, &reading.path) else { return Ok(false) };
+    let Some(found) = find_own_compaction(&**archive, reading)? else { return Ok(false) };
     if found.is_known(reading.past.known.as_ref().map_or(0, |known| known.n_lines)) {
         return Ok(false);
     }
-    if settings.mode == Mode::Show {
-        ui.warning(
+    if settings.mode == RunMode::Show {
+        ui.print_warning(
             "the newest compaction in the client is not in the archive yet; without --dry-run it is stored first",
         );
         return Ok(false);
     }
     let mut archive = archives::open(url)?;
-    take(&mut *archive, session_id(path).unwrap_or_default(), reading, &found, ui)?;
+    store_compaction(&mut *archive, session_id(path).unwrap_or_default(), reading, &found, ui)?;
     Ok(true)
 }
 
-fn take(
+fn store_compaction(
     archive: &mut dyn Archive,
     session: &str,
-    reading: &Reading,
+    reading: &SessionReading,
     found: &ClientCompaction,
     ui: &Ui,
 ) -> Result<(), CommandError> {
@@ -159,7 +166,7 @@ fn take(
         session,
         operation: &reading.past.operation,
         now: Timestamp::now(),
-        stop: ui.stop(),
+        stop: ui.stop_flag(),
     };
     archive_compaction(archive, found, taken)?;
     Ok(())

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use serde::de::IgnoredAny;
 
-use super::files::{Fate, Touched, WriteMode};
-use super::jsonc::{as_plain_json, members};
+use super::files::{FileOutcome, TouchedFile, WriteMode};
+use super::jsonc::{as_plain_json, object_members};
 use crate::session::error::CommandError;
 use ctxc_core::apply::{IfExists, StagedFile};
 use ctxc_transcript::text::json_string;
@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// A settings file of the client, as it was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct ClientSettings {
     pub(super) path: PathBuf,
     /// The bytes of the file; `None` if there is no file.
     pub(super) text: Option<Vec<u8>>,
@@ -28,7 +28,7 @@ pub(crate) struct Settings {
 
 /// A change to a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(super) enum SettingsEdit {
     /// None.
     Nothing,
     /// Replaces the content of the file.
@@ -37,7 +37,7 @@ pub(super) enum Edit {
     Remove,
 }
 
-impl Settings {
+impl ClientSettings {
     /// The settings in the file at `path`; empty if there is no file.
     ///
     /// # Errors
@@ -53,11 +53,11 @@ impl Settings {
         }
         if let Err(error) = serde_json::from_slice::<IgnoredAny>(&json) {
             return Err(CommandError::from(anyhow!("{} is not JSON: {error}", path.display()))
-                .hint(format!("correct line {}, or move the file away; it was not changed", error.line())));
+                .with_hint(format!("correct line {}, or move the file away; it was not changed", error.line())));
         }
         if !json.trim_ascii().starts_with(b"{") {
             return Err(CommandError::from(anyhow!("{} is not a JSON object", path.display()))
-                .hint("move it away, or make it an object, such as {}"));
+                .with_hint("move it away, or make it an object, such as {}"));
         }
         Ok(Self { path: path.to_owned(), text: Some(text), json })
     }
@@ -67,8 +67,8 @@ impl Settings {
     /// # Errors
     /// The reason, as a sentence, why the client ignores the file.
     pub(crate) fn read_by_client(path: &Path) -> Result<Self, String> {
-        let settings = Self::read(path).map_err(|error| error.sentence())?;
-        settings.skipped().map_or(Ok(settings), Err)
+        let settings = Self::read(path).map_err(|error| error.as_sentence())?;
+        settings.ignored_reason().map_or(Ok(settings), Err)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -82,7 +82,7 @@ impl Settings {
 
     /// The reason why the client ignores a file with comments or trailing commas; `None` if it reads the file. Tested with
     /// Claude Code 2.1.330.
-    pub(crate) fn skipped(&self) -> Option<String> {
+    pub(crate) fn ignored_reason(&self) -> Option<String> {
         let text = self.text.as_deref().filter(|_| !self.is_blank())?;
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let error = serde_json::from_slice::<IgnoredAny>(text).err()?;
@@ -102,12 +102,12 @@ impl Settings {
                     .and_then(|name| name.strip_suffix(b"\""))
                     .is_some_and(|name| json_string::decode(name) == *key)
             };
-            members(json).into_iter().rev().find(|it| is_named(it.key.of(json))).map(|it| it.value.of(json))
+            object_members(json).into_iter().rev().find(|it| is_named(it.key.of(json))).map(|it| it.value.of(json))
         })
     }
 
     /// The boolean under `keys`; `None` if there is none.
-    pub(crate) fn switch(&self, keys: &[&str]) -> Option<bool> {
+    pub(crate) fn bool_at(&self, keys: &[&str]) -> Option<bool> {
         match self.get(keys)? {
             b"true" => Some(true),
             b"false" => Some(false),
@@ -116,7 +116,7 @@ impl Settings {
     }
 
     /// The string under `keys`; `None` if there is none.
-    pub(crate) fn string(&self, keys: &[&str]) -> Option<String> {
+    pub(crate) fn string_at(&self, keys: &[&str]) -> Option<String> {
         let value = self.get(keys)?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         Some(json_string::decode(value).into_owned())
     }
@@ -125,29 +125,29 @@ impl Settings {
     ///
     /// # Errors
     /// When the file cannot be written, or has changed since it was read.
-    pub(super) fn apply(&self, edit: Edit, mode: WriteMode) -> Result<Touched, CommandError> {
+    pub(super) fn apply_edit(&self, edit: SettingsEdit, mode: WriteMode) -> Result<TouchedFile, CommandError> {
         let path = self.path.clone();
         let fate = match (&edit, &self.text) {
-            (Edit::Nothing, _) => Fate::Unchanged,
-            (Edit::Write(_), None) => Fate::Written,
-            (Edit::Write(_), Some(_)) => Fate::Replaced,
-            (Edit::Remove, _) => Fate::Removed,
+            (SettingsEdit::Nothing, _) => FileOutcome::Unchanged,
+            (SettingsEdit::Write(_), None) => FileOutcome::Written,
+            (SettingsEdit::Write(_), Some(_)) => FileOutcome::Replaced,
+            (SettingsEdit::Remove, _) => FileOutcome::Removed,
         };
-        if mode == WriteMode::Write && edit != Edit::Nothing {
+        if mode == WriteMode::Write && edit != SettingsEdit::Nothing {
             if bytes_of(&path)? != self.text {
                 return Err(CommandError::from(anyhow!("{} has just been changed by another program", path.display()))
-                    .hint("run the command again"));
+                    .with_hint("run the command again"));
             }
-            self.carry_out(edit).with_context(|| format!("write {}", path.display()))?;
+            self.write_edit(edit).with_context(|| format!("write {}", path.display()))?;
         }
-        Ok(Touched { path, fate })
+        Ok(TouchedFile { path, fate })
     }
 
-    fn carry_out(&self, edit: Edit) -> anyhow::Result<()> {
+    fn write_edit(&self, edit: SettingsEdit) -> anyhow::Result<()> {
         match edit {
-            Edit::Nothing => {}
-            Edit::Remove => fs::remove_file(fs::canonicalize(&self.path)?)?,
-            Edit::Write(text) => {
+            SettingsEdit::Nothing => {}
+            SettingsEdit::Remove => fs::remove_file(fs::canonicalize(&self.path)?)?,
+            SettingsEdit::Write(text) => {
                 self.path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 let permissions = self.path.metadata().ok().map(|metadata| metadata.permissions());
                 let mut staged = StagedFile::create_beside(&self.path, IfExists::Replace, permissions)?;
@@ -163,11 +163,12 @@ impl Settings {
 /// The bytes of the file at `path`; `None` if there is no file.
 fn bytes_of(path: &Path) -> Result<Option<Vec<u8>>, CommandError> {
     let refuse = |problem: &str, hint: &str| {
-        Err(CommandError::from(anyhow!("{} {problem}", path.display())).hint(format!("{hint}; it was not changed")))
+        Err(CommandError::from(anyhow!("{} {problem}", path.display()))
+            .with_hint(format!("{hint}; it was not changed")))
     };
     let unreadable = |error: io::Error| {
         CommandError::from(anyhow::Error::new(error).context(format!("read {}", path.display())))
-            .hint("check its owner and permissions; it was not changed")
+            .with_hint("check its owner and permissions; it was not changed")
     };
     match path.metadata() {
         Ok(metadata) if !metadata.is_file() => refuse("is not a regular file", "move it away"),

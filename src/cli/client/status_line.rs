@@ -7,7 +7,7 @@ use crate::report::size::count;
 /// The data that the client sends to the command of its status line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Status {
+pub(crate) struct StatusLineInput {
     context_window: Window,
     prompt_cache: Option<Cache>,
 }
@@ -45,13 +45,15 @@ struct Cache {
     clippy::cast_precision_loss,
     reason = "counts of tokens and percentages, for people"
 )]
-pub(crate) fn status_line(status: &Status, part: f64, n_columns: Option<usize>) -> String {
-    let Status { context_window: Window { context_window_size: window, used_percentage, current_usage }, prompt_cache } =
-        status;
+pub(crate) fn format_status_line(status: &StatusLineInput, part: f64, n_columns: Option<usize>) -> String {
+    let StatusLineInput {
+        context_window: Window { context_window_size: window, used_percentage, current_usage },
+        prompt_cache,
+    } = status;
     let used = current_usage.as_ref().map(|it| it.fresh + it.cached + it.read);
     let used = used.or_else(|| Some((window.as_ref().copied()? as f64 * used_percentage.as_ref()? / 100.0) as u64));
     let Some(used) = used.filter(|used| *used > 0) else {
-        return longest(vec!["ctxc: no usage yet".to_owned()], n_columns);
+        return first_fitting(vec!["ctxc: no usage yet".to_owned()], n_columns);
     };
     let context = match window.filter(|window| *window > 0) {
         Some(window) => {
@@ -71,11 +73,11 @@ pub(crate) fn status_line(status: &Status, part: f64, n_columns: Option<usize>) 
     let cache = cache.map(|warm| format!("cache {}", if warm { "warm" } else { "cold" }));
     let whole = context.first().cloned().unwrap_or_default();
     let with_cache = cache.map(|cache| format!("{whole} | {cache} | {saves}"));
-    longest(with_cache.into_iter().chain([format!("{whole} | {saves}")]).chain(context).collect(), n_columns)
+    first_fitting(with_cache.into_iter().chain([format!("{whole} | {saves}")]).chain(context).collect(), n_columns)
 }
 
 /// The first of `lines` that fits into `n_columns` columns; empty if none does.
-fn longest(lines: Vec<String>, n_columns: Option<usize>) -> String {
+fn first_fitting(lines: Vec<String>, n_columns: Option<usize>) -> String {
     let fits = |line: &String| n_columns.is_none_or(|n_columns| line.len() <= n_columns);
     lines.into_iter().find(fits).unwrap_or_default()
 }
@@ -87,7 +89,7 @@ mod tests {
     // C-06
     #[test]
     fn c_06_the_line_has_usage_percent_cache_and_what_compacting_saves() {
-        let line = |json: &str| status_line(&serde_json::from_str(json).unwrap(), 0.5, None);
+        let line = |json: &str| format_status_line(&serde_json::from_str(json).unwrap(), 0.5, None);
         let whole = r#"{"context_window":{"context_window_size":200000,"used_percentage":39,"current_usage":{"input_tokens":1000,"cache_creation_input_tokens":2000,"cache_read_input_tokens":77000}},"prompt_cache":{"warm":false}}"#;
         assert_eq!(line(whole), "context 80,000 of 200,000 (40%) | cache cold | /compact saves about 40,000");
         let part = r#"{"context_window":{"context_window_size":200000,"used_percentage":10.0,"current_usage":null}}"#;
@@ -110,11 +112,13 @@ mod tests {
             (10, "40%"),
             (2, ""),
         ] {
-            assert_eq!(status_line(&status, 0.5, Some(n_columns)), line, "{n_columns}");
+            assert_eq!(format_status_line(&status, 0.5, Some(n_columns)), line, "{n_columns}");
         }
         for n_columns in 0..100 {
             for json in ["{}", r#"{"context_window":{"current_usage":{"input_tokens":1234567}}}"#] {
-                assert!(status_line(&serde_json::from_str(json).unwrap(), 0.5, Some(n_columns)).len() <= n_columns);
+                assert!(
+                    format_status_line(&serde_json::from_str(json).unwrap(), 0.5, Some(n_columns)).len() <= n_columns
+                );
             }
         }
     }

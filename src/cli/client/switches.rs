@@ -3,23 +3,23 @@
 
 use std::path::{Path, PathBuf};
 
-use super::line_setting::{LineOwner, line_owner};
-use super::settings::Settings;
+use super::line_setting::{StatusLineOwner, status_line_owner};
+use super::settings::ClientSettings;
 
 /// The name of the plugin in the client's settings.
 const PLUGIN_ID: &str = "ctxc@skills-dir";
 
 /// The settings files that the client reads here, weakest first.
 #[derive(Debug, Default)]
-pub(crate) struct Layers {
-    settings: Vec<(Rank, Settings)>,
+pub(crate) struct SettingsLayers {
+    settings: Vec<(SettingsRank, ClientSettings)>,
     /// The files that the client cannot read, each with the reason.
     pub(crate) unreadable: Vec<String>,
 }
 
 /// The precedence of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rank {
+pub(crate) enum SettingsRank {
     /// The user, for all projects or one.
     User,
     /// An administrator, over all others.
@@ -36,7 +36,7 @@ pub(crate) fn managed_folder() -> PathBuf {
     PathBuf::from(folder)
 }
 
-impl Layers {
+impl SettingsLayers {
     /// The settings of the user's folder `config`, the project `cwd` and the folder `managed`.
     pub(crate) fn read(config: &Path, cwd: &Path, managed: &Path) -> Self {
         let project = cwd.join(".claude");
@@ -50,10 +50,12 @@ impl Layers {
         drop_ins.sort();
         let managed = [managed.join("managed-settings.json")].into_iter().chain(drop_ins);
         let mut layers = Self::default();
-        for (rank, path) in
-            own.map(|path| (Rank::User, path)).into_iter().chain(managed.map(|path| (Rank::Managed, path)))
+        for (rank, path) in own
+            .map(|path| (SettingsRank::User, path))
+            .into_iter()
+            .chain(managed.map(|path| (SettingsRank::Managed, path)))
         {
-            match Settings::read_by_client(&path) {
+            match ClientSettings::read_by_client(&path) {
                 Ok(settings) => layers.settings.push((rank, settings)),
                 Err(problem) => layers.unreadable.push(problem),
             }
@@ -62,10 +64,10 @@ impl Layers {
     }
 
     /// The reasons why the client does not run the plugin; empty if it does.
-    pub(crate) fn plugin_off(&self) -> Vec<String> {
-        let plugin = self.strongest(&["enabledPlugins", PLUGIN_ID], false);
+    pub(crate) fn plugin_off_reasons(&self) -> Vec<String> {
+        let plugin = self.strongest_file_setting(&["enabledPlugins", PLUGIN_ID], false);
         let plugin = plugin.map(|path| format!("\"enabledPlugins\" has \"{PLUGIN_ID}\": false in {}", path.display()));
-        let markets = self.managed().find_map(|settings| {
+        let markets = self.managed_settings().find_map(|settings| {
             let names = |key| settings.get(&[key]).map(|json| memchr::memmem::find(json, b"\"skills-dir\"").is_some());
             let key = match (names("strictKnownMarketplaces"), names("blockedMarketplaces")) {
                 (Some(false), _) => "strictKnownMarketplaces",
@@ -74,33 +76,34 @@ impl Layers {
             };
             Some(format!("\"{key}\" leaves plugins in the folder of skills out, in {}", settings.path().display()))
         });
-        plugin.into_iter().chain(markets).chain(self.hooks_off()).collect()
+        plugin.into_iter().chain(markets).chain(self.hooks_off_reasons()).collect()
     }
 
     /// The reasons why the client runs neither hooks nor a status line.
-    pub(crate) fn hooks_off(&self) -> Vec<String> {
-        let disabled = self.strongest(&["disableAllHooks"], true);
+    pub(crate) fn hooks_off_reasons(&self) -> Vec<String> {
+        let disabled = self.strongest_file_setting(&["disableAllHooks"], true);
         let disabled = disabled.map(|path| format!("\"disableAllHooks\" is true in {}", path.display()));
-        let managed = self.managed().find(|settings| settings.switch(&["allowManagedHooksOnly"]) == Some(true));
+        let managed =
+            self.managed_settings().find(|settings| settings.bool_at(&["allowManagedHooksOnly"]) == Some(true));
         let managed = managed.map(|it| format!("\"allowManagedHooksOnly\" is true in {}", it.path().display()));
         disabled.into_iter().chain(managed).collect()
     }
 
     /// The owner of the effective status line.
-    pub(crate) fn line_owner(&self) -> LineOwner {
-        let owners = self.settings.iter().rev().map(|(_, settings)| line_owner(settings));
-        owners.into_iter().find(|owner| *owner != LineOwner::Nobody).unwrap_or(LineOwner::Nobody)
+    pub(crate) fn status_line_owner(&self) -> StatusLineOwner {
+        let owners = self.settings.iter().rev().map(|(_, settings)| status_line_owner(settings));
+        owners.into_iter().find(|owner| *owner != StatusLineOwner::Nobody).unwrap_or(StatusLineOwner::Nobody)
     }
 
-    fn managed(&self) -> impl Iterator<Item = &Settings> {
-        self.settings.iter().filter(|(rank, _)| *rank == Rank::Managed).map(|(_, settings)| settings)
+    fn managed_settings(&self) -> impl Iterator<Item = &ClientSettings> {
+        self.settings.iter().filter(|(rank, _)| *rank == SettingsRank::Managed).map(|(_, settings)| settings)
     }
 
     /// The strongest file that sets the switch under `keys`, if it sets it to `value`.
-    fn strongest(&self, keys: &[&str], value: bool) -> Option<&Path> {
-        let set = |(_, settings): &'_ (Rank, Settings)| settings.switch(keys).is_some();
+    fn strongest_file_setting(&self, keys: &[&str], value: bool) -> Option<&Path> {
+        let set = |(_, settings): &'_ (SettingsRank, ClientSettings)| settings.bool_at(keys).is_some();
         let (_, settings) = self.settings.iter().rfind(|it| set(it))?;
-        (settings.switch(keys) == Some(value)).then(|| settings.path())
+        (settings.bool_at(keys) == Some(value)).then(|| settings.path())
     }
 }
 
@@ -138,7 +141,7 @@ mod tests {
                 fs::write(path, text).unwrap();
             }
             let [user, shop, managed] = ["user", "shop", "managed"].map(|name| dir.path().join(name));
-            let off = Layers::read(&user, &shop, &managed).plugin_off();
+            let off = SettingsLayers::read(&user, &shop, &managed).plugin_off_reasons();
             let keys: Vec<&str> = off.iter().filter_map(|reason| reason.split('"').nth(1)).collect();
             assert_eq!(keys, reasons, "{files:?}");
         }

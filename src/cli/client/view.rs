@@ -11,20 +11,20 @@ const NOTE: &str = "client-note";
 
 /// The first message of a conversation that ctxc compacted in the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum ClientView {
     /// A summary with these batches.
     Summary(Vec<String>),
     /// A note that the conversation was only pruned.
     Note,
 }
 
-impl View {
+impl ClientView {
     /// The view that `archive` recorded for `text`; `None` if there is no record.
     ///
     /// # Errors
     /// When the archive cannot be read.
     pub(crate) fn find(archive: &dyn Archive, text: &str) -> Result<Option<Self>, ArchiveError> {
-        let Some(Record { document, .. }) = archive.find_record(DocumentKind::Result, key(text))? else {
+        let Some(Record { document, .. }) = archive.find_record(DocumentKind::Result, view_key(text))? else {
             return Ok(None);
         };
         Ok(match document.speaker.as_deref() {
@@ -35,7 +35,7 @@ impl View {
     }
 
     /// The record that identifies the view when the client sends `text` back.
-    pub(crate) fn record(&self, text: &str, session: &str) -> Record {
+    pub(crate) fn to_record(&self, text: &str, session: &str) -> Record {
         let (speaker, batches) = match self {
             Self::Summary(batches) => (SUMMARY, batches.join("\n")),
             Self::Note => (NOTE, String::new()),
@@ -47,11 +47,11 @@ impl View {
             time: None,
             text: batches,
         };
-        Record { key: key(text), document, meta: None, expires: None }
+        Record { key: view_key(text), document, meta: None, expires: None }
     }
 }
 
-fn key(text: &str) -> Digest {
+fn view_key(text: &str) -> Digest {
     Digest::of(format!("client view\n{text}").as_bytes())
 }
 
@@ -73,15 +73,15 @@ mod tests {
             "",
         ];
         for text in texts {
-            assert_eq!(View::find(&*archive, text).unwrap(), None, "{text}");
-            let view = View::Summary(vec!["one".to_owned(), "two".to_owned()]);
-            archive.put_record(&view.record(text, "s")).unwrap();
+            assert_eq!(ClientView::find(&*archive, text).unwrap(), None, "{text}");
+            let view = ClientView::Summary(vec!["one".to_owned(), "two".to_owned()]);
+            archive.put_record(&view.to_record(text, "s")).unwrap();
             archive.commit().unwrap();
-            assert_eq!(View::find(&*archive, text).unwrap(), Some(view), "{text}");
+            assert_eq!(ClientView::find(&*archive, text).unwrap(), Some(view), "{text}");
             let noted = format!("{text}, but for results");
-            archive.put_record(&View::Note.record(&noted, "s")).unwrap();
+            archive.put_record(&ClientView::Note.to_record(&noted, "s")).unwrap();
             archive.commit().unwrap();
-            assert_eq!(View::find(&*archive, &noted).unwrap(), Some(View::Note), "{noted}");
+            assert_eq!(ClientView::find(&*archive, &noted).unwrap(), Some(ClientView::Note), "{noted}");
         }
     }
 }

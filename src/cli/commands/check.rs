@@ -6,13 +6,13 @@ use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
 use uuid::Uuid;
 
-use crate::cli::args::{SessionArg, find};
+use crate::cli::args::{SessionArg, find_session};
 use crate::cli::context::Context;
 use crate::report::check::{CheckReport, ProblemOrigin};
-use crate::report::envelope::About;
+use crate::report::envelope::ResultSubject;
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     ComparedTranscript, Problem, ThinkingContexts, VisibleContent, check_transcript, compare_transcripts,
@@ -47,24 +47,24 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let found = args.session.find(context)?;
-    let original = args.against.as_deref().map(|original| find(original, context)).transpose()?;
+    let original = args.against.as_deref().map(|original| find_session(original, context)).transpose()?;
     if found == FoundSession::StandardInput && original == Some(FoundSession::StandardInput) {
         return Err(CommandError::usage(anyhow!("only one transcript can be standard input")));
     }
     context.probe_report(found.path().into_iter().chain(original.as_ref().and_then(FoundSession::path)))?;
-    let mut file = Reading::of(&found, ui)?;
+    let mut file = SessionReading::of(&found, ui)?;
     let report = match &original {
         // The check works without an archive too.
-        None => alone(file, context.environment.archive_url(args.archive.as_deref()).ok().as_deref(), ui)?,
-        Some(original) => against(&mut file, &mut Reading::of(original, ui)?, ui)?,
+        None => check_alone(file, context.environment.archive_url(args.archive.as_deref()).ok().as_deref(), ui)?,
+        Some(original) => check_against(&mut file, &mut SessionReading::of(original, ui)?, ui)?,
     };
-    context.print_about(About::Session(&report.session), &report, &report)?;
-    found.path().into_iter().for_each(|path| archives::say_masked(path, ui));
-    ui.status(report.summary());
+    context.print_about(ResultSubject::Session(&report.session), &report, &report)?;
+    found.path().into_iter().for_each(|path| archives::warn_of_masked(path, ui));
+    ui.print_status(report.summary_text());
     Ok(if report.errors > 0 { Completion::Errors } else { Completion::Full })
 }
 
-fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
+fn check_alone(mut file: SessionReading, archive: Option<&str>, ui: &Ui) -> Result<CheckReport, CommandError> {
     let mut problems = check_transcript(&file.index, &file.chain);
     // The other checks do not need an archive.
     if let Some(archive) = archive.and_then(|url| archives::open_existing(url).ok()) {
@@ -72,14 +72,18 @@ fn alone(mut file: Reading, archive: Option<&str>, ui: &Ui) -> Result<CheckRepor
         problems.sort_by_key(|problem| (problem.line, problem.kind));
     }
     let problems = problems.into_iter().map(|problem| (problem, ProblemOrigin::Own)).collect();
-    Ok(CheckReport::new(file.session(), file.name, None, problems))
+    Ok(CheckReport::new(file.session_ref(), file.name, None, problems))
 }
 
 /// Thinking of a version whose preceding content has changed since it was written, according to the archive (S-09).
-fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> Result<Vec<Problem>, CommandError> {
+fn invalidated_thinking(
+    file: &mut SessionReading,
+    archive: &dyn Archive,
+    ui: &Ui,
+) -> Result<Vec<Problem>, CommandError> {
     // Only Claude Code's API is known to bind thinking to what precedes it.
     let is_bound = file.index.format == Format::Claude && !file.index.thinking.is_empty();
-    if !is_bound || file.recognise(archive).is_err() {
+    if !is_bound || file.recognise_in(archive).is_err() {
         return Ok(Vec::new());
     }
     let known = file.past.known.clone().filter(|it| it.version.as_ref().is_some_and(|version| !version.is_plain()));
@@ -88,19 +92,23 @@ fn invalidated_thinking(file: &mut Reading, archive: &dyn Archive, ui: &Ui) -> R
     for written_in in files_as_written(archive, &known)? {
         let index = Index::build(&written_in).with_context(|| format!("read {} as it was", file.name))?;
         let chain = Chain::find(&index);
-        let visible = file.named(VisibleContent::read(&written_in, &index, &chain, None))?;
+        let visible = file.name_errors(VisibleContent::read(&written_in, &index, &chain, None))?;
         written.note_transcript(ComparedTranscript { index: &index, chain: &chain, visible: &visible });
     }
     let total = file.live_bytes();
-    let visible =
-        file.again(ui, "comparing", total, |reader, index, chain| VisibleContent::read(reader, index, chain, None))?;
+    let visible = file
+        .read_again(ui, "comparing", total, |reader, index, chain| VisibleContent::read(reader, index, chain, None))?;
     Ok(find_outlived_thinking(
         &written,
         ComparedTranscript { index: &file.index, chain: &file.chain, visible: &visible },
     ))
 }
 
-fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckReport, CommandError> {
+fn check_against(
+    file: &mut SessionReading,
+    original: &mut SessionReading,
+    ui: &Ui,
+) -> Result<CheckReport, CommandError> {
     // Under another id, paths into the folder of the old session no longer lead to the new one (S-01).
     let old_session = original
         .stem
@@ -109,9 +117,9 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
         .filter(|stem| file.stem.as_ref().is_some_and(|own| own != stem));
     let total = original.live_bytes();
     let before = original
-        .again(ui, "comparing", total, |reader, index, chain| VisibleContent::read(reader, index, chain, None))?;
+        .read_again(ui, "comparing", total, |reader, index, chain| VisibleContent::read(reader, index, chain, None))?;
     let total = file.live_bytes();
-    let after = file.again(ui, "comparing", total, |reader, index, chain| {
+    let after = file.read_again(ui, "comparing", total, |reader, index, chain| {
         VisibleContent::read(reader, index, chain, old_session.as_deref())
     })?;
 
@@ -134,5 +142,5 @@ fn against(file: &mut Reading, original: &mut Reading, ui: &Ui) -> Result<CheckR
         .chain(compared.into_iter().map(|problem| (problem, ProblemOrigin::Own)))
         .collect();
     problems.sort_by_key(|(problem, _)| (problem.line, problem.kind));
-    Ok(CheckReport::new(file.session(), file.name.clone(), Some(original.name.clone()), problems))
+    Ok(CheckReport::new(file.session_ref(), file.name.clone(), Some(original.name.clone()), problems))
 }

@@ -13,11 +13,11 @@ use crate::cli::context::Context;
 use crate::report::clean::{CleanReport, What};
 use crate::session::archives;
 use crate::session::backups::backups_of;
-use crate::session::error::{CommandError, Kind};
-use crate::session::leftovers::{bytes_of, leftovers};
-use crate::session::options::Mode;
-use crate::session::quantity::age;
-use crate::session::reading::Reading;
+use crate::session::error::{CommandError, FailureKind};
+use crate::session::leftovers::{bytes_of, find_leftovers};
+use crate::session::options::RunMode;
+use crate::session::quantity::parse_age;
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{remove_leftover, remove_made};
 use ctxc_core::version::{KeptSession, KnownSession, read_back_session};
@@ -39,7 +39,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only files older than AGE: 12h, 30d, 8w, 1y
-    #[arg(long, value_name = "AGE", value_parser = age, default_value = "30d")]
+    #[arg(long, value_name = "AGE", value_parser = parse_age, default_value = "30d")]
     older_than: SignedDuration,
     #[command(flatten)]
     removal: RemovalArgs,
@@ -47,12 +47,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
-    let url = args.removal.archive.url(context.environment)?;
+    let url = args.removal.archive.archive_url(context.environment)?;
     context.probe_report(None)?;
     let archive = archives::open_if_there(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true, args.older_than);
-    for path in leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref(), SystemTime::now())? {
+    for path in find_leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref(), SystemTime::now())?
+    {
         report.add(&path, What::Leftover, bytes_of(&path));
     }
     // A first command that was killed may have left files but no archive.
@@ -61,38 +62,38 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         archive => archive,
     };
     let mut is_damaged = false;
-    for (path, candidate) in archive.as_deref().map(candidates).transpose()?.unwrap_or_default() {
-        StopRequested::check_flag(ui.stop())?;
+    for (path, candidate) in archive.as_deref().map(find_candidates).transpose()?.unwrap_or_default() {
+        StopRequested::check_flag(ui.stop_flag())?;
         let metadata = fs::metadata(&path).with_context(|| format!("read {}", path.display()))?;
         if metadata.modified().is_ok_and(|modified| modified >= SystemTime::from(before)) {
             continue;
         }
         let what = match candidate {
-            Candidate::Version => What::Version,
-            Candidate::Backup(_) => What::Backup,
+            CleanCandidate::Version => What::Version,
+            CleanCandidate::Backup(_) => What::Backup,
         };
         let Some(archive) = archive.as_deref() else { continue };
-        match can_go(archive, &path, &candidate, ui) {
+        match is_restorable(archive, &path, &candidate, ui) {
             Ok(true) => report.add(&path, what, metadata.len()),
             Ok(false) => {}
-            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             Err(error) => {
-                ui.warning(format_args!("{} stays: {}", path.display(), error.sentence()));
+                ui.print_warning(format_args!("{} stays: {}", path.display(), error.as_sentence()));
                 is_damaged = true;
             }
         }
     }
     if is_damaged {
-        ui.hint("run `ctxc archive check --repair`");
+        ui.print_hint("run `ctxc archive check --repair`");
     }
-    if args.removal.mode() == Mode::Show || report.files.is_empty() {
+    if args.removal.mode() == RunMode::Show || report.files.is_empty() {
         return context.print(&report, format_args!("{report}\n"));
     }
     if !args.removal.yes {
-        ui.status(&report);
+        ui.print_status(&report);
         let question = "remove them? The archive keeps what they hold.";
         if !context.confirm(question, "remove files", "use --dry-run to see what would be removed")? {
-            ui.status("nothing was removed");
+            ui.print_status("nothing was removed");
             return Ok(());
         }
     }
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
 }
 
 /// The reason why a file may be removed.
-enum Candidate {
+enum CleanCandidate {
     /// A session that ctxc named and wrote, and that the archive has under its id.
     Version,
     /// A backup of the session at this path.
@@ -118,7 +119,7 @@ enum Candidate {
 }
 
 /// The files that ctxc made: sessions that are not the only file of their conversation, and backups of replaced sessions.
-fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, CommandError> {
+fn find_candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, CleanCandidate>, CommandError> {
     let operations = archive.find_operations(OperationSelection::All)?;
     let paths = |operation: &Operation| operation.source.path.clone().zip(operation.output.path.clone());
     let ways: BTreeSet<(PathBuf, PathBuf)> = operations.iter().filter_map(paths).collect();
@@ -128,7 +129,7 @@ fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, Com
         let Some((source, output)) = paths(operation) else { continue };
         if source == output {
             let backups = backups_of(&output).into_iter();
-            found.extend(backups.map(|path| (path, Candidate::Backup(output.clone()))));
+            found.extend(backups.map(|path| (path, CleanCandidate::Backup(output.clone()))));
             continue;
         }
         let is_undone = ways.contains(&(output.clone(), source.clone()));
@@ -138,7 +139,7 @@ fn candidates(archive: &dyn Archive) -> Result<BTreeMap<PathBuf, Candidate>, Com
             && !sources.contains(&output)
             && is_named_by_ctxc(operation, &source, &output);
         if may_go {
-            found.insert(output, Candidate::Version);
+            found.insert(output, CleanCandidate::Version);
         }
         // The source of another session is part of its history, unless a person has gone back to it.
         if !(is_undo || is_undone && may_go) {
@@ -159,20 +160,25 @@ fn is_named_by_ctxc(operation: &Operation, source: &Path, output: &Path) -> bool
 }
 
 /// Whether the archive can restore the file byte for byte, and finds it without the file (L-14).
-fn can_go(archive: &dyn Archive, path: &Path, candidate: &Candidate, ui: &Ui) -> Result<bool, CommandError> {
+fn is_restorable(
+    archive: &dyn Archive,
+    path: &Path,
+    candidate: &CleanCandidate,
+    ui: &Ui,
+) -> Result<bool, CommandError> {
     let file = File::open(path).with_context(|| format!("read {}", path.display()))?;
     let index = Index::build(&file).with_context(|| format!("read {}", path.display()))?;
     match candidate {
-        Candidate::Version => {
+        CleanCandidate::Version => {
             let kept = session_id(path).map(|id| KeptSession::read(archive, id)).transpose()?.flatten();
             Ok(kept.map(|kept| kept.matches_fingerprint(archive, index.fingerprint)).transpose()? == Some(true))
         }
-        Candidate::Backup(session) => {
+        CleanCandidate::Backup(session) => {
             let Some(stored) = read_back_session(archive, &file, &index)? else { return Ok(false) };
             // Undoing the operations on the session leads back to the backup.
             let found = FoundSession::File { path: session.clone(), by: FoundBy::Path };
-            let mut reading = if session.is_file() { Reading::of(&found, ui)? } else { return Ok(false) };
-            reading.recognise(archive)?;
+            let mut reading = if session.is_file() { SessionReading::of(&found, ui)? } else { return Ok(false) };
+            reading.recognise_in(archive)?;
             let operations = reading.past.history.operation_ids();
             let leads_back = |known: &KnownSession| {
                 stored.operations.iter().all(|id| operations.contains(id))

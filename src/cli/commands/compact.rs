@@ -4,7 +4,7 @@ use crate::cli::args::{EngineArgs, RewriteArgs, SessionArg, SummarizingArgs};
 use crate::cli::context::Context;
 use crate::session::compact::compact_session;
 use crate::session::error::CommandError;
-use crate::session::options::Trigger;
+use crate::session::options::CompactTrigger;
 
 pub(crate) const EXAMPLES: &str = "\
 Keeps the newest messages as they are and summarizes everything before them. The summaries form a \
@@ -36,13 +36,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let trigger = match (args.always, args.rewrite.is_forced()) {
-        (true, _) => Trigger::Always,
-        (false, true) => Trigger::Forced,
-        (false, false) => Trigger::OverBudget,
+        (true, _) => CompactTrigger::Always,
+        (false, true) => CompactTrigger::Forced,
+        (false, false) => CompactTrigger::OverBudget,
     };
-    let window = args.summarizing.window();
-    let compacting = args.summarizing.resolve(args.engine, context.environment)?;
-    let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(window);
+    let window = args.summarizing.context_window();
+    let compacting = args.summarizing.resolve_compact_defaults(args.engine, context.environment)?;
+    let rewriting = args.rewrite.resolve_rewrite_settings(&args.session, context)?.in_window(window);
     let report = compact_session(&compacting, trigger, &mut context.open(&rewriting)?)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let shell = shells.completer(&name).ok_or_else(|| CommandError::usage(anyhow!("no completions for {name}")))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "ctxc", "ctxc", "ctxc", &mut script)?;
-    let mut output = context.ui.output();
+    let mut output = context.ui.raw_output();
     output.write_all(&script).and_then(|()| output.flush())?;
     Ok(())
 }

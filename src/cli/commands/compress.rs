@@ -6,19 +6,19 @@ use crate::cli::args::{EngineArgs, PatternRole, RewriteArgs, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
 use crate::report::calls::cost_of_calls;
-use crate::report::compress::explain::Explained;
+use crate::report::compress::explain::TaskTable;
 use crate::report::compress::{CompressPlanText, CompressReport, Messages, TaskRows};
-use crate::report::envelope::About;
-use crate::report::facts::LostFacts;
-use crate::report::look::Look;
+use crate::report::envelope::ResultSubject;
+use crate::report::facts::LostFactsDetail;
+use crate::report::look::TextLayout;
 use crate::report::outcome::BeforeAfter;
 use crate::report::size::count;
-use crate::session::compress::{Shortened, shorten, tasks};
+use crate::session::compress::{ShortenedTasks, read_selected_tasks, shorten_tasks};
 use crate::session::error::{CommandError, Completion};
-use crate::session::options::{EngineChoice, Mode};
-use crate::session::quantity::tokens;
-use crate::session::rewrite::Intent;
-use crate::session::shrink::expect;
+use crate::session::options::{EngineChoice, RunMode};
+use crate::session::quantity::parse_tokens;
+use crate::session::rewrite::OperationIntent;
+use crate::session::shrink::plan_calls;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{CompressTasks, Rewrite, ThinkingReach, tokens_before};
 use ctxc_core::plan;
@@ -70,9 +70,9 @@ struct CompressSelectArgs {
     only: Option<PatternRole>,
     /// Also compress these texts
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
-    include: Vec<Include>,
+    include: Vec<IncludedTexts>,
     /// Skip texts of fewer tokens [default: 20]
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
     min_tokens: Option<Tokens>,
     /// Protect the newest N turns [default: 0]
     #[arg(long, value_name = "N")]
@@ -93,7 +93,7 @@ struct FactsArgs {
 
 /// Texts that are compressed on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Include {
+pub(crate) enum IncludedTexts {
     /// Tool results.
     ToolResults,
 }
@@ -102,20 +102,20 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let Args { session, select, engine, explain, facts, strict, rewrite } = args;
     let (config, ui) = (&context.environment.config, context.ui);
     let min_tokens = select.min_tokens.unwrap_or(Tokens(config.min_tokens));
-    let engine = &engine.resolve(context.environment)?;
-    let rewriting = rewrite.resolve(&session, context)?;
-    let selection = select.resolve(config)?;
+    let engine = &engine.resolve_engine(context.environment)?;
+    let rewriting = rewrite.resolve_rewrite_settings(&session, context)?;
+    let selection = select.resolve_selection(config)?;
     let mut work = context.open(&rewriting)?;
     let reading = &work.reading;
     let turns = find_turns(&reading.index, &reading.chain);
     let mut rewrite = Rewrite::default();
-    let CompressTasks { tasks, n_skipped } = tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
-    let lost = if facts.show_lost { LostFacts::Named } else { LostFacts::Counted };
+    let CompressTasks { tasks, n_skipped } = read_selected_tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
+    let lost = if facts.show_lost { LostFactsDetail::Named } else { LostFactsDetail::Counted };
     let bands = &selection.bands;
     warn_of_newest(&selection, turns.len(), ui);
 
-    if rewriting.mode == Mode::Show {
-        let calls = expect(&tasks, engine, &rewriting.keep)?;
+    if rewriting.mode == RunMode::Show {
+        let calls = plan_calls(&tasks, engine, &rewriting.keep)?;
         let rows = TaskRows::new(&reading.index, &tasks, n_skipped, None, calls, lost);
         let BeforeAfter { before, after } = rows.messages.tokens;
         let saved = before.saturating_sub(after);
@@ -124,25 +124,25 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         let unchanged = tokens_before(&reading.index, &reading.chain, is_first);
         let outcome = work.outcome_expected("compress", expected, unchanged);
         let report = CompressReport::new(outcome, engine.name(), bands, turns.len(), rows);
-        let plan = CompressPlanText { report: &report, bands, look: ui.look() };
-        context.print_about(About::Rewrite(&report.outcome), &report, plan)?;
+        let plan = CompressPlanText { report: &report, bands, look: ui.text_layout() };
+        context.print_about(ResultSubject::Rewrite(&report.outcome), &report, plan)?;
         return Ok(Completion::Full);
     }
     if !tasks.is_empty() {
-        work.probe()?;
+        work.probe_output()?;
         if matches!(engine, EngineChoice::Extract) {
-            ui.status("engine    extract (built in, offline)");
+            ui.print_status("engine    extract (built in, offline)");
         }
     }
-    let Shortened { outcomes, calls } = shorten(&work, &tasks, engine, facts.min_kept, &mut rewrite)?;
+    let ShortenedTasks { outcomes, calls } = shorten_tasks(&work, &tasks, engine, facts.min_kept, &mut rewrite)?;
     let rows = TaskRows::new(&work.reading.index, &tasks, n_skipped, Some(&outcomes), calls, lost);
-    let unchanged = unchanged(bands, turns.len(), &rows.messages, tasks.len());
-    let intent = Intent { verb: "compress", unchanged: &unchanged, calls: cost_of_calls(&rows.calls) };
-    let outcome = work.finish(rewrite, ThinkingReach::BehindChange, intent)?;
+    let unchanged = why_unchanged(bands, turns.len(), &rows.messages, tasks.len());
+    let intent = OperationIntent { verb: "compress", unchanged: &unchanged, calls: cost_of_calls(&rows.calls) };
+    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
     let report = CompressReport::new(outcome, engine.name(), bands, turns.len(), rows);
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
     if explain {
-        ui.status(Explained { report: &report, look: Look::PLAIN });
+        ui.print_status(TaskTable { report: &report, look: TextLayout::PLAIN });
     }
     let Messages { kept, failed, .. } = report.rows.messages;
     let is_partial = kept + failed > 0;
@@ -150,12 +150,12 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
 }
 
 impl CompressSelectArgs {
-    fn resolve(&self, config: &Config) -> Result<CompressSelection, CommandError> {
+    fn resolve_selection(&self, config: &Config) -> Result<CompressSelection, CommandError> {
         let bands: Bands = self.bands.parse().map_err(CommandError::usage)?;
-        let has_results = self.include.contains(&Include::ToolResults);
+        let has_results = self.include.contains(&IncludedTexts::ToolResults);
         Ok(CompressSelection {
             bands,
-            roles: PatternRole::roles(self.only),
+            roles: PatternRole::roles_of(self.only),
             include: if has_results { plan::IncludedTexts::ToolResults } else { plan::IncludedTexts::Messages },
             n_protected_turns: usize::try_from(self.protect_turns.unwrap_or(config.protect_turns))
                 .unwrap_or(usize::MAX),
@@ -167,13 +167,13 @@ impl CompressSelectArgs {
 fn warn_of_newest(selection: &CompressSelection, n_turns: usize, ui: &Ui) {
     let newest = n_turns.checked_sub(1).and_then(|newest| selection.bands.of_turn(newest, n_turns));
     if let Some(band) = newest.filter(|_| selection.n_protected_turns == 0) {
-        ui.warning(format_args!("the newest turn is in the band {band}"));
-        ui.hint("use --protect-turns 1 to protect it");
+        ui.print_warning(format_args!("the newest turn is in the band {band}"));
+        ui.print_hint("use --protect-turns 1 to protect it");
     }
 }
 
 /// The reason why nothing changes.
-fn unchanged(bands: &Bands, n_turns: usize, messages: &Messages, n_tasks: usize) -> String {
+fn why_unchanged(bands: &Bands, n_turns: usize, messages: &Messages, n_tasks: usize) -> String {
     if bands.is_empty() {
         "no bands were given".to_owned()
     } else if n_turns == 0 {

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::config::{Config, Row, SET, Source};
+use crate::cli::config::{Config, ConfigRow, SET, Source};
 use crate::cli::context::Context;
 use crate::session::error::CommandError;
 use ctxc_store::hide_password;
@@ -13,12 +13,12 @@ use ctxc_store::hide_password;
 /// All settings with their sources.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct ConfigReport {
-    values: Vec<Row>,
+    values: Vec<ConfigRow>,
 }
 
 pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
     let environment = context.environment;
-    let rows = Config::rows(&environment.layers)?;
+    let rows = Config::rows_of_layers(&environment.layers)?;
     let rows = rows.into_iter().map(|row| {
         // The archive has a default that depends on the environment.
         let place = || environment.default_archive_url().ok().map(toml::Value::String);
@@ -30,9 +30,9 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), CommandError> {
         // The key of OpenRouter has a variable of its own.
         let is_set = row.key == "api_key" && value.is_none() && environment.has_key();
         if is_set {
-            return Row { value: Some(SET.into()), source: Source::Environment, ..row };
+            return ConfigRow { value: Some(SET.into()), source: Source::Environment, ..row };
         }
-        Row { value, ..row }
+        ConfigRow { value, ..row }
     });
     let report = ConfigReport { values: rows.collect() };
     context.print(&report, &report)

@@ -9,13 +9,13 @@ use crate::cli::args::SessionArg;
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::report::diff::{Became, Diff, DiffEntry, Side};
-use crate::report::envelope::About;
-use crate::report::look::Look;
-use crate::report::show::{Length, ShownMessage};
+use crate::report::envelope::ResultSubject;
+use crate::report::look::TextLayout;
+use crate::report::show::{ShownMessage, TextLength};
 use crate::report::when::to_second;
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use ctxc_core::apply::{EntryChange, Outline, OutlineEntry, ShownText, read_shown_texts};
 use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{FoundBy, FoundSession};
@@ -34,10 +34,10 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Path, session id or its prefix, or `latest` [default: the newest session of this project]
-    #[arg(value_name = "SESSION", add = completing::sessions())]
+    #[arg(value_name = "SESSION", add = completing::session_completer())]
     first: Option<PathBuf>,
     /// Session to compare SESSION with [default: the source of SESSION]
-    #[arg(value_name = "OTHER", add = completing::sessions())]
+    #[arg(value_name = "OTHER", add = completing::session_completer())]
     second: Option<PathBuf>,
     /// Do not shorten long differences
     #[arg(long)]
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 
 /// The two sessions that are compared.
 #[derive(Debug)]
-enum Sides {
+enum ComparedSessions {
     /// Any two sessions; the first is the earlier one.
     Two(FoundSession, FoundSession),
     /// A session and its state before all operations of ctxc, from the archive at this URL.
@@ -66,23 +66,23 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let ui = context.ui;
     let first = SessionArg { session: args.first }.find(context)?;
     let sides = match args.second {
-        Some(second) => Sides::Two(first, SessionArg { session: Some(second) }.find(context)?),
-        None => Sides::Source { session: first, archive: context.environment.archive_url(None)? },
+        Some(second) => ComparedSessions::Two(first, SessionArg { session: Some(second) }.find(context)?),
+        None => ComparedSessions::Source { session: first, archive: context.environment.archive_url(None)? },
     };
-    let length = if args.full { Length::Full } else { Length::Short };
-    let (before, after) = read(&sides, context)?;
-    let (outline, other) = (outline(&before)?, outline(&after)?);
+    let length = if args.full { TextLength::Full } else { TextLength::Short };
+    let (before, after) = read_sessions(&sides, context)?;
+    let (outline, other) = (read_outline(&before)?, read_outline(&after)?);
     let changes = outline.find_changes(&other);
     let n_gone = changes.iter().filter(|change| !matches!(change, EntryChange::Added(_))).count();
     let mut entries = Vec::new();
     for change in changes {
-        StopRequested::check_flag(ui.stop()).map_err(|_| CommandError::interrupted())?;
-        entries.push(entry(change, &before, &after, length)?);
+        StopRequested::check_flag(ui.stop_flag()).map_err(|_| CommandError::interrupted())?;
+        entries.push(diff_entry(change, &before, &after, length)?);
     }
-    let is_own = |reading: &Reading| reading.drafted.is_none();
-    let side = |reading: &Reading, outline: &Outline| Side {
+    let is_own = |reading: &SessionReading| reading.drafted.is_none();
+    let side = |reading: &SessionReading, outline: &Outline| Side {
         name: if is_own(reading) { reading.name.clone() } else { format!("the source of {}", reading.name) },
-        label: if is_own(reading) { reading.session().label_within(TITLE_WIDTH) } else { "its source".to_owned() },
+        label: if is_own(reading) { reading.session_ref().label_within(TITLE_WIDTH) } else { "its source".to_owned() },
         entries: outline.len() as u64,
         tokens: outline.tokens(),
         usage: Calibration::learn_from_usage(&reading.index, &reading.chain).context_size(outline.tokens()),
@@ -91,67 +91,75 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let unchanged = outline.len().saturating_sub(n_gone) as u64;
     let diff = Diff::new(side(&before, &outline), side(&after, &other), unchanged, entries, measure);
     let look = match length {
-        Length::Short => ui.look(),
-        Length::Full => Look { width: None, ..ui.look() },
+        TextLength::Short => ui.text_layout(),
+        TextLength::Full => TextLayout { width: None, ..ui.text_layout() },
     };
-    context.print_quoted(About::Nothing, &diff, diff.text(look))?;
+    context.print_quoted(ResultSubject::Nothing, &diff, diff.text(look))?;
     if diff.unchanged == 0 && diff.changed.entries == 0 && !outline.is_empty() && !other.is_empty() {
-        ui.hint("the sessions have no entry in common");
+        ui.print_hint("the sessions have no entry in common");
     }
     Ok(())
 }
 
 /// Reads both sessions.
-fn read(sides: &Sides, context: &Context<'_>) -> Result<(Reading, Reading), CommandError> {
+fn read_sessions(
+    sides: &ComparedSessions,
+    context: &Context<'_>,
+) -> Result<(SessionReading, SessionReading), CommandError> {
     let ui = context.ui;
     match sides {
-        Sides::Two(FoundSession::StandardInput, FoundSession::StandardInput) => {
+        ComparedSessions::Two(FoundSession::StandardInput, FoundSession::StandardInput) => {
             Err(CommandError::usage(anyhow!("only one session can be standard input"))
-                .hint("use a path or a session id for the other"))
+                .with_hint("use a path or a session id for the other"))
         }
-        Sides::Two(before, after) => {
+        ComparedSessions::Two(before, after) => {
             context.probe_report([before, after].into_iter().filter_map(FoundSession::path))?;
-            Ok((Reading::of(before, ui)?, Reading::of(after, ui)?))
+            Ok((SessionReading::of(before, ui)?, SessionReading::of(after, ui)?))
         }
-        Sides::Source { session: FoundSession::StandardInput, .. } => {
+        ComparedSessions::Source { session: FoundSession::StandardInput, .. } => {
             Err(CommandError::usage(anyhow!("standard input cannot be compared with its source"))
-                .hint("use a path or a session id"))
+                .with_hint("use a path or a session id"))
         }
-        Sides::Source { session, archive } => {
+        ComparedSessions::Source { session, archive } => {
             context.probe_report(session.path())?;
-            let after = Reading::of(session, ui)?;
+            let after = SessionReading::of(session, ui)?;
             let again = session.path().map(|path| FoundSession::File { path: path.to_owned(), by: FoundBy::Id });
-            let mut before = Reading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
+            let mut before = SessionReading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
             let is_changed = match archives::open_if_there(archive)? {
                 Some(archive) => before.undo_all(&*archive, ui)?,
                 None => false,
             };
             if !is_changed {
-                ui.status("no operation in the archive changed this session");
+                ui.print_status("no operation in the archive changed this session");
             }
             Ok((before, after))
         }
     }
 }
 
-fn outline(reading: &Reading) -> Result<Outline, CommandError> {
-    reading.named(Outline::of(reading.transcript()))
+fn read_outline(reading: &SessionReading) -> Result<Outline, CommandError> {
+    reading.name_errors(Outline::of(reading.transcript()))
 }
 
-fn entry(change: EntryChange, before: &Reading, after: &Reading, length: Length) -> Result<DiffEntry, CommandError> {
-    let texts = |reading: &Reading, entry: OutlineEntry| {
-        reading.named(read_shown_texts(&reading.file, &reading.index, entry.line))
+fn diff_entry(
+    change: EntryChange,
+    before: &SessionReading,
+    after: &SessionReading,
+    length: TextLength,
+) -> Result<DiffEntry, CommandError> {
+    let texts = |reading: &SessionReading, entry: OutlineEntry| {
+        reading.name_errors(read_shown_texts(&reading.file, &reading.index, entry.line))
     };
     Ok(match change {
         EntryChange::Dropped(entry) => DiffEntry {
             line_before: Some(entry.line.one_based()),
             tokens_before: Some(entry.tokens),
-            ..alone(Became::Dropped, &texts(before, entry)?)
+            ..entry_without_sizes(Became::Dropped, &texts(before, entry)?)
         },
         EntryChange::Added(entry) => DiffEntry {
             line_after: Some(entry.line.one_based()),
             tokens_after: Some(entry.tokens),
-            ..alone(Became::Added, &texts(after, entry)?)
+            ..entry_without_sizes(Became::Added, &texts(after, entry)?)
         },
         EntryChange::Changed(old, new) => {
             let (shown, other) = (texts(before, old)?, texts(after, new)?);
@@ -160,17 +168,19 @@ fn entry(change: EntryChange, before: &Reading, after: &Reading, length: Length)
                 line_after: Some(new.line.one_based()),
                 tokens_before: Some(old.tokens),
                 tokens_after: Some(new.tokens),
-                diff: difference(&joined(&shown), &joined(&other), length),
-                ..alone(Became::Changed, &shown)
+                diff: diff_texts(&join_texts(&shown), &join_texts(&other), length),
+                ..entry_without_sizes(Became::Changed, &shown)
             }
         }
     })
 }
 
 /// An entry with these texts, without lines and sizes.
-fn alone(became: Became, shown: &[ShownText]) -> DiffEntry {
-    let what = shown.first().map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).what());
-    let text = collapse_whitespace(&joined(shown));
+fn entry_without_sizes(became: Became, shown: &[ShownText]) -> DiffEntry {
+    let what = shown
+        .first()
+        .map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).speaker_and_kind());
+    let text = collapse_whitespace(&join_texts(shown));
     let beginning = clip_text(&text, BEGINNING);
     let time = shown.first().and_then(|first| first.time).map(to_second);
     DiffEntry {
@@ -181,17 +191,17 @@ fn alone(became: Became, shown: &[ShownText]) -> DiffEntry {
         tokens_after: None,
         time,
         what,
-        beginning: crate::report::show::printable(&beginning),
+        beginning: crate::report::show::strip_control_chars(&beginning),
         diff: None,
     }
 }
 
-fn joined(shown: &[ShownText]) -> String {
+fn join_texts(shown: &[ShownText]) -> String {
     shown.iter().map(|shown| shown.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The difference between two texts by lines; `None` if they are equal.
-fn difference(before: &str, after: &str, length: Length) -> Option<String> {
+fn diff_texts(before: &str, after: &str, length: TextLength) -> Option<String> {
     if before == after {
         return None;
     }
@@ -203,13 +213,13 @@ fn difference(before: &str, after: &str, length: Length) -> Option<String> {
         .to_string()
         .lines()
         .map(|line| match length {
-            Length::Short => clip_text(line, WIDTH),
-            Length::Full => line.to_owned(),
+            TextLength::Short => clip_text(line, WIDTH),
+            TextLength::Full => line.to_owned(),
         })
         .collect();
     let n_shown = match length {
-        Length::Short => LINES,
-        Length::Full => lines.len(),
+        TextLength::Short => LINES,
+        TextLength::Full => lines.len(),
     };
     let n_more = lines.len().saturating_sub(n_shown);
     let mut shown: Vec<String> = lines.into_iter().take(n_shown).collect();

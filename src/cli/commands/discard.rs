@@ -1,8 +1,8 @@
 //! `ctxc discard`: remove selected items.
 
-use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
+use crate::cli::args::{RewriteArgs, SessionTargetArgs, TargetArgs};
 use crate::cli::context::Context;
-use crate::session::cut::{CutAction, CutRequest, Inputs, cut};
+use crate::session::cut::{CutAction, CutRequest, ParameterPolicy, cut_items};
 use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -19,7 +19,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    named: NamedArgs,
+    named: SessionTargetArgs,
     #[command(flatten)]
     targets: TargetArgs,
     /// Also shorten long parameters of the calls; a model may imitate them
@@ -31,23 +31,23 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let Args { named, targets, inputs, rewrite } = args;
-    let inputs = if inputs { Inputs::Shorten } else { Inputs::Leave };
+    let inputs = if inputs { ParameterPolicy::Shorten } else { ParameterPolicy::Leave };
     cut_targets(CutAction::Discard, inputs, named, &targets, rewrite, context)
 }
 
 /// Removes the `targets` or replaces them by summaries, and prints the report.
 pub(super) fn cut_targets(
     action: CutAction,
-    inputs: Inputs,
-    named: NamedArgs,
+    inputs: ParameterPolicy,
+    named: SessionTargetArgs,
     targets: &TargetArgs,
     rewrite: RewriteArgs,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    let (session, typed) = named.parted();
-    let rewriting = rewrite.resolve(&session, context)?;
-    let targets = targets.resolve(&typed, &rewriting.source, Some(action))?;
+    let (session, typed) = named.split_session();
+    let rewriting = rewrite.resolve_rewrite_settings(&session, context)?;
+    let targets = targets.resolve_targets(&typed, &rewriting.source, Some(action))?;
     let request = CutRequest { action, targets, inputs };
-    let report = cut(&request, context.open(&rewriting)?)?;
+    let report = cut_items(&request, context.open(&rewriting)?)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

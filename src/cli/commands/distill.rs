@@ -1,9 +1,9 @@
 //! `ctxc distill`: replace selected items with summaries.
 
 use super::discard::cut_targets;
-use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
+use crate::cli::args::{RewriteArgs, SessionTargetArgs, TargetArgs};
 use crate::cli::context::Context;
-use crate::session::cut::{CutAction, Inputs};
+use crate::session::cut::{CutAction, ParameterPolicy};
 use crate::session::error::CommandError;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -18,7 +18,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    named: NamedArgs,
+    named: SessionTargetArgs,
     #[command(flatten)]
     targets: TargetArgs,
     #[command(flatten)]
@@ -27,5 +27,5 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let Args { named, targets, rewrite } = args;
-    cut_targets(CutAction::Distill, Inputs::Leave, named, &targets, rewrite, context)
+    cut_targets(CutAction::Distill, ParameterPolicy::Leave, named, &targets, rewrite, context)
 }

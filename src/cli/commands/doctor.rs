@@ -8,15 +8,15 @@ use std::time::SystemTime;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::args::ArchiveIfAny;
-use crate::cli::client::{FoundClient, Settings};
+use crate::cli::args::OptionalArchiveArg;
+use crate::cli::client::{ClientSettings, FoundClient};
 use crate::cli::context::Context;
 use crate::report::doctor::{Doctor, InstalledClient, SessionBytes};
-use crate::report::size::{bytes, counted};
+use crate::report::size::{count_noun, format_bytes};
 use crate::session::archives;
-use crate::session::error::{CommandError, Completion, Kind};
-use crate::session::leftovers::leftovers;
-use crate::session::reading::Reading;
+use crate::session::error::{CommandError, Completion, FailureKind};
+use crate::session::leftovers::find_leftovers;
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Severity, check_transcript};
 use ctxc_core::version::{KeptSession, kept_sessions, session_sizes};
@@ -36,7 +36,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 /// The number of days after which the client deletes sessions by default.
@@ -56,10 +56,10 @@ pub(crate) fn run(
 ) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     context.probe_report(None)?;
-    let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.look());
+    let mut doctor = Doctor::new(env!("CARGO_PKG_VERSION"), ui.text_layout());
     look_at_configuration(broken, environment.missing_variable(), &mut doctor);
     let keep_max = environment.config.keep_max();
-    let url = args.archive.url(environment).ok();
+    let url = args.archive.archive_url(environment).ok();
     let archive = url.as_ref().and_then(|url| look_at_archive(url, keep_max, &mut doctor));
     look_for_leftovers(archive.as_deref(), &url.unwrap_or_default(), environment.places().ok().as_ref(), &mut doctor);
     if let Ok(places) = &environment.places() {
@@ -69,7 +69,7 @@ pub(crate) fn run(
     }
     context.print(&doctor, &doctor)?;
     if doctor.findings.is_empty() {
-        ui.status("nothing needs attention");
+        ui.print_status("nothing needs attention");
         return Ok(Completion::Full);
     }
     Ok(Completion::Errors)
@@ -78,11 +78,11 @@ pub(crate) fn run(
 fn look_at_configuration(broken: Option<&CommandError>, missing_variable: Option<&str>, doctor: &mut Doctor) {
     if let Some(error) = broken {
         let help = error.hints().first().cloned().unwrap_or_else(|| "correct it, then run `ctxc config`".to_owned());
-        doctor.find("configuration", error.sentence(), help);
+        doctor.add_finding("configuration", error.as_sentence(), help);
     }
     if let Some(variable) = missing_variable {
         let problem = format!("a key is to be read from {variable}, which is not set");
-        doctor.find("configuration", problem, format!("set {variable}, or see `ctxc config`"));
+        doctor.add_finding("configuration", problem, format!("set {variable}, or see `ctxc config`"));
     }
 }
 
@@ -92,7 +92,7 @@ fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Opt
     let place: ArchiveUrl = match url.parse() {
         Ok(place) => place,
         Err(error) => {
-            doctor.find("configuration", format!("cannot {error}"), "correct `archive`, or unset CTXC_ARCHIVE");
+            doctor.add_finding("configuration", format!("cannot {error}"), "correct `archive`, or unset CTXC_ARCHIVE");
             return None;
         }
     };
@@ -105,14 +105,14 @@ fn look_at_archive(url: &str, keep_max: Option<u64>, doctor: &mut Doctor) -> Opt
             if let (Some(size), Some(most)) = (doctor.archive.bytes, keep_max)
                 && size > most
             {
-                let problem = format!("it uses {}, more than keep_max = {}", bytes(size), bytes(most));
-                doctor.find("archive", problem, "ctxc archive gc --sessions 90d");
+                let problem = format!("it uses {}, more than keep_max = {}", format_bytes(size), format_bytes(most));
+                doctor.add_finding("archive", problem, "ctxc archive gc --sessions 90d");
             }
             archive
         }
         Err(error) => {
             let help = error.hints().first().cloned().unwrap_or_else(|| "ctxc archive list".to_owned());
-            doctor.find("archive", error.sentence(), help);
+            doctor.add_finding("archive", error.as_sentence(), help);
             None
         }
     }
@@ -137,21 +137,21 @@ fn note_archive(archive: &dyn Archive, place: &ArchiveUrl, doctor: &mut Doctor) 
 
 fn look_for_leftovers(archive: Option<&dyn Archive>, url: &str, places: Option<&SessionFolders>, doctor: &mut Doctor) {
     // An archive that cannot be read is reported elsewhere.
-    let left = leftovers(archive, url, places, SystemTime::now()).unwrap_or_default();
+    let left = find_leftovers(archive, url, places, SystemTime::now()).unwrap_or_default();
     if let Some(first) = left.first() {
-        let n_left = counted(left.len() as u64, "temporary file");
+        let n_left = count_noun(left.len() as u64, "temporary file");
         let problem = format!("{n_left} of commands that were killed, with text of sessions: {}", first.display());
-        doctor.find("files", problem, "ctxc clean");
+        doctor.add_finding("files", problem, "ctxc clean");
     }
 }
 
 fn look_at_client(places: &SessionFolders, client: Option<FoundClient>, doctor: &mut Doctor) {
     let Some(folder) = places.projects.parent() else { return };
     let is_found = folder.is_dir();
-    let cleanup_days = match Settings::read_by_client(&folder.join("settings.json")) {
+    let cleanup_days = match ClientSettings::read_by_client(&folder.join("settings.json")) {
         Ok(settings) => settings.get(&["cleanupPeriodDays"]).and_then(|days| serde_json::from_slice(days).ok()),
         Err(problem) => {
-            doctor.find("client", problem, "correct it; until then the client and ctxc use its defaults");
+            doctor.add_finding("client", problem, "correct it; until then the client and ctxc use its defaults");
             None
         }
     };
@@ -165,7 +165,7 @@ fn look_at_client(places: &SessionFolders, client: Option<FoundClient>, doctor: 
         cleanup_days,
     };
     if !is_found {
-        doctor.find("client", "no folder with sessions", "set CLAUDE_CONFIG_DIR, or start the client once");
+        doctor.add_finding("client", "no folder with sessions", "set CLAUDE_CONFIG_DIR, or start the client once");
     }
 }
 
@@ -182,15 +182,15 @@ fn look_at_sessions(
     let kept: HashMap<&str, &KeptSession> = kept.iter().map(|session| (session.id.as_str(), session)).collect();
     let mut near = Vec::new();
     for Candidate { path, modified, .. } in &sessions {
-        StopRequested::check_flag(ui.stop())?;
+        StopRequested::check_flag(ui.stop_flag())?;
         let id = session_id(path).unwrap_or_default();
         let short: String = id.chars().take(8).collect();
-        let reading = match Reading::of(&FoundSession::File { path: path.clone(), by: FoundBy::Id }, ui) {
+        let reading = match SessionReading::of(&FoundSession::File { path: path.clone(), by: FoundBy::Id }, ui) {
             Ok(reading) => reading,
-            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             // A session of another agent, or an unreadable file: a resume in this client does not use it.
             Err(error) => {
-                ui.detail(error.sentence());
+                ui.print_detail(error.as_sentence());
                 continue;
             }
         };
@@ -198,8 +198,8 @@ fn look_at_sessions(
         let n_errors =
             check_transcript(&reading.index, &reading.chain).iter().filter(|it| it.severity == Severity::Error).count();
         if n_errors > 0 {
-            let problem = format!("{short} may not resume: {}", counted(n_errors as u64, "error"));
-            doctor.find("session", problem, format!("ctxc check {short}"));
+            let problem = format!("{short} may not resume: {}", count_noun(n_errors as u64, "error"));
+            doctor.add_finding("session", problem, format!("ctxc check {short}"));
         }
         let left = Timestamp::try_from(*modified).ok().map(|modified| days_left(modified, doctor.client.cleanup_days));
         let is_kept = kept.get(id).is_some_and(|kept| kept.bytes >= reading.index.fingerprint.len);
@@ -212,14 +212,14 @@ fn look_at_sessions(
         [] => {}
         [only] => {
             let problem = format!("{only} is not kept, and the client deletes it within {NEAR_DAYS} days");
-            doctor.find("session", problem, format!("ctxc keep {only}"));
+            doctor.add_finding("session", problem, format!("ctxc keep {only}"));
         }
         many => {
             let problem = format!(
                 "{} are not kept, and the client deletes them within {NEAR_DAYS} days (cleanupPeriodDays = {days})",
-                counted(many.len() as u64, "session"),
+                count_noun(many.len() as u64, "session"),
             );
-            doctor.find("session", problem, "ctxc keep --all");
+            doctor.add_finding("session", problem, "ctxc keep --all");
         }
     }
     Ok(())

@@ -10,16 +10,16 @@ use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::args::ArchiveIfAny;
+use crate::cli::args::OptionalArchiveArg;
 use crate::cli::context::Context;
 use crate::cli::environment::data_dir;
-use crate::report::envelope::About;
-use crate::report::find::{FindReport, FoundText, Standing};
-use crate::report::list::Projects;
+use crate::report::envelope::ResultSubject;
+use crate::report::find::{FindReport, FoundText, TextStatus};
+use crate::report::list::ProjectScope;
 use crate::session::error::{CommandError, Completion};
-use crate::session::find_index::{Sessions, take_up};
+use crate::session::find_index::{SearchScope, update_index};
 use crate::session::packed::Packing;
-use crate::session::quantity::age;
+use crate::session::quantity::parse_age;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, read_output_at, text_at};
 use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, OriginalSelection, SearchStart};
@@ -53,22 +53,22 @@ pub(crate) struct Args {
     all_projects: bool,
     /// Only this speaker
     #[arg(long, value_enum, value_name = "WHO")]
-    speaker: Option<Who>,
+    speaker: Option<FindSpeaker>,
     /// Only calls and results of this tool
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// Only the last AGE: 12h, 2d, 8w
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     since: Option<SignedDuration>,
     /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: u32,
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Who {
+enum FindSpeaker {
     /// The person
     User,
     /// The model, with its tool calls and thinking
@@ -83,18 +83,18 @@ const SPARE: u32 = 40;
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
-    let url = args.archive.url(context.environment)?;
+    let url = args.archive.archive_url(context.environment)?;
     let text = args.query.join(" ");
     context.probe_report(None)?;
     let now = Timestamp::now();
     // The index knows projects by the names that Claude Code has for them.
     let of_all = SessionFolders { agent: None, ..places.clone() };
     let (projects, folder) =
-        if args.all_projects { (Projects::All, None) } else { (Projects::Current, project_folder(&of_all)?) };
+        if args.all_projects { (ProjectScope::All, None) } else { (ProjectScope::Current, project_folder(&of_all)?) };
     let speaker = args.speaker.map(|who| match who {
-        Who::User => Speaker::User,
-        Who::Assistant => Speaker::Assistant,
-        Who::Tool => Speaker::Tool,
+        FindSpeaker::User => Speaker::User,
+        FindSpeaker::Assistant => Speaker::Assistant,
+        FindSpeaker::Tool => Speaker::Tool,
     });
     let project = folder.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let mut query = FindQuery {
@@ -107,17 +107,17 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     };
     if !query.has_words() {
         return Err(CommandError::usage(anyhow!("the query {text:?} has no letters or digits"))
-            .hint("use a word or a part of one"));
+            .with_hint("use a word or a part of one"));
     }
     let data_dir = data_dir().ok();
-    let which = Sessions {
+    let which = SearchScope {
         places: &places,
         projects,
         project: project.as_deref(),
         archive: &url,
         data_dir: data_dir.as_deref(),
     };
-    let (index, archive) = take_up(which, ui)?;
+    let (index, archive) = update_index(which, ui)?;
     query.limit = args.limit.saturating_add(SPARE);
     let sources = index.read_sources()?.into_values().collect();
     let reader = HitReader { sources, archive: archive.as_deref() };
@@ -126,26 +126,27 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         if found.len() >= args.limit as usize {
             break;
         }
-        found.extend(reader.look(&hit, &text)?);
+        found.extend(reader.read_hit(&hit, &text)?);
     }
     let n_sessions =
-        reader.sources.values().filter(|source| subagent(source).is_none() && !is_saved_output(source)).count() as u64;
+        reader.sources.values().filter(|source| subagent_of(source).is_none() && !is_saved_output(source)).count()
+            as u64;
     let report = FindReport::new(&text, found, n_sessions, now, projects);
-    context.print_quoted(About::Nothing, &report, report.text(ui.look()))?;
-    say_next(&report, &text, projects, ui);
+    context.print_quoted(ResultSubject::Nothing, &report, report.text(ui.text_layout()))?;
+    hint_at_next(&report, &text, projects, ui);
     Ok(if report.hits.is_empty() { Completion::NoMatch } else { Completion::Full })
 }
 
-fn say_next(report: &FindReport, query: &str, projects: Projects, ui: &Ui) {
+fn hint_at_next(report: &FindReport, query: &str, projects: ProjectScope, ui: &Ui) {
     match (report.hits.first(), projects) {
-        (None, Projects::Current) => {
-            ui.status(format_args!("no match for {query:?} in this project"));
-            ui.hint("use --all-projects to search all sessions of this machine");
+        (None, ProjectScope::Current) => {
+            ui.print_status(format_args!("no match for {query:?} in this project"));
+            ui.print_hint("use --all-projects to search all sessions of this machine");
         }
-        (None, Projects::All) => ui.status(format_args!("no match for {query:?}")),
+        (None, ProjectScope::All) => ui.print_status(format_args!("no match for {query:?}")),
         (Some(first), _) => {
             if let Some(resume) = &first.resume {
-                ui.hint(format_args!("to resume the first, run `{resume}`"));
+                ui.print_hint(format_args!("to resume the first, run `{resume}`"));
             }
         }
     }
@@ -160,41 +161,41 @@ struct HitReader<'a> {
 
 impl HitReader<'_> {
     /// The report of `hit`; `None` for an inactive summary, which repeats other matches, and for a text that is gone.
-    fn look(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
+    fn read_hit(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
         let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
         let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
         if let Some((place, source)) = files.iter().find(|(_, source)| is_saved_output(source)) {
             let text = read_output_at(Path::new(&source.key), place.start);
-            return Ok(text.map(|text| FoundText::new(query, hit, (*place, source), &text, None, Standing::Saved)));
+            return Ok(text.map(|text| FoundText::new(query, hit, (*place, source), &text, None, TextStatus::Saved)));
         }
         let (of_subagents, files): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|(_, source)| subagent(source).is_some());
+            files.into_iter().partition(|(_, source)| subagent_of(source).is_some());
         let active = files.iter().find(|(place, source)| is_active(&source.active, place.line));
         if active.is_none() && hit.kind == SUMMARY {
             return Ok(None);
         }
         if let Some((place, source)) = active.or(files.first()).or(of_subagents.first()) {
-            let Some(line) = line_of(Path::new(&source.key), place.start) else { return Ok(None) };
-            let standing = match subagent(source) {
-                Some(id) => Standing::Subagent { id: id.to_owned() },
-                None if active.is_some() => Standing::InContext,
-                None => Standing::Inactive,
+            let Some(line) = read_line_at(Path::new(&source.key), place.start) else { return Ok(None) };
+            let standing = match subagent_of(source) {
+                Some(id) => TextStatus::Subagent { id: id.to_owned() },
+                None if active.is_some() => TextStatus::InContext,
+                None => TextStatus::Inactive,
             };
-            return Ok(found(query, hit, (*place, source), &line, standing));
+            return Ok(found_text(query, hit, (*place, source), &line, standing));
         }
         let (Some((place, source)), Some(archive)) = (kept.first(), self.archive) else { return Ok(None) };
         let Some(line) = kept_line(archive, place.start)? else { return Ok(None) };
         let is_file =
-            |other: &FindSource| other.key != source.key && subagent(other).is_none() && !is_saved_output(other);
+            |other: &FindSource| other.key != source.key && subagent_of(other).is_none() && !is_saved_output(other);
         let has_file = self.sources.values().any(|other| other.session == source.session && is_file(other));
-        let standing = if has_file { self.removed(&line)? } else { Standing::Kept };
-        Ok(found(query, hit, (*place, source), &line, standing))
+        let standing = if has_file { self.removed_status(&line)? } else { TextStatus::Kept };
+        Ok(found_text(query, hit, (*place, source), &line, standing))
     }
 
     /// The state of a line that is only in the archive.
-    fn removed(&self, line: &[u8]) -> Result<Standing, CommandError> {
+    fn removed_status(&self, line: &[u8]) -> Result<TextStatus, CommandError> {
         let digest = Digest::of(line);
-        let mut removed = Standing::Removed { digest, operation: None };
+        let mut removed = TextStatus::Removed { digest, operation: None };
         let Some(archive) = self.archive else { return Ok(removed) };
         let operation = archive
             .find_originals(OriginalSelection::Line(digest))?
@@ -202,14 +203,14 @@ impl HitReader<'_> {
             .find_map(|original| original.operation);
         if let Some(operation) = operation.map(|id| archive.find_operation(&id)).transpose()?.flatten() {
             let session = operation.output.path.as_deref().and_then(session_id).map(str::to_owned);
-            removed = Standing::Removed { digest, operation: Some((operation.verb, operation.id, session)) };
+            removed = TextStatus::Removed { digest, operation: Some((operation.verb, operation.id, session)) };
         }
         Ok(removed)
     }
 }
 
 /// The id of the subagent with this transcript; `None` for the transcript of a session.
-fn subagent(source: &FindSource) -> Option<&str> {
+fn subagent_of(source: &FindSource) -> Option<&str> {
     subagent_id(Path::new(&source.key))
 }
 
@@ -218,19 +219,19 @@ fn is_saved_output(source: &FindSource) -> bool {
     session_of_saved_output(Path::new(&source.key)).is_some()
 }
 
-fn found(
+fn found_text(
     query: &str,
     hit: &FindHit,
     (place, source): (FindPlace, &FindSource),
     line: &[u8],
-    standing: Standing,
+    standing: TextStatus,
 ) -> Option<FoundText> {
     let (text, folder) = text_at(line, place.at)?;
     Some(FoundText::new(query, hit, (place, source), &text, folder, standing))
 }
 
 /// The line that starts at `start` of the file at `path`; `None` if it no longer exists.
-fn line_of(path: &Path, start: u64) -> Option<Vec<u8>> {
+fn read_line_at(path: &Path, start: u64) -> Option<Vec<u8>> {
     if !path.metadata().ok()?.is_file() {
         return None;
     }

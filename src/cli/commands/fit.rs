@@ -3,9 +3,9 @@
 use crate::cli::args::{ProtectArgs, RewriteArgs, SessionArg};
 use crate::cli::context::Context;
 use crate::session::error::CommandError;
-use crate::session::fit::{Effort, FitRequest, fit};
-use crate::session::options::Target;
-use crate::session::quantity::some_tokens;
+use crate::session::fit::{FitRequest, IfUnreachable, fit_session};
+use crate::session::options::ContextTarget;
+use crate::session::quantity::parse_some_tokens;
 use ctxc_transcript::text::Tokens;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -36,9 +36,9 @@ pub(crate) struct Args {
 struct FitTargetArgs {
     /// Target: percent of the context window, or tokens
     #[arg(long, value_name = "TARGET", default_value = "50%", allow_negative_numbers = true)]
-    to: Target,
+    to: ContextTarget,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
-    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_some_tokens)]
     context_window: Option<Tokens>,
     /// Also remove the oldest messages if nothing else reaches the target
     #[arg(long, conflicts_with = "best_effort")]
@@ -54,16 +54,16 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let request = FitRequest {
         target: to,
         effort: match (truncate, best_effort) {
-            (true, _) => Effort::Truncate,
-            (false, true) => Effort::Best,
-            (false, false) => Effort::Exact,
+            (true, _) => IfUnreachable::Truncate,
+            (false, true) => IfUnreachable::Best,
+            (false, false) => IfUnreachable::Exact,
         },
-        protections: args.protect.stage(config),
+        protections: args.protect.resolve_protections(config),
         clip: (config.summarization.clip_first, config.summarization.clip_last),
     };
-    let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(context_window);
+    let rewriting = args.rewrite.resolve_rewrite_settings(&args.session, context)?.in_window(context_window);
     let mut work = context.open(&rewriting)?;
     work.reading.note_unsent_thinking(context.ui);
-    let report = fit(&request, &mut work)?;
+    let report = fit_session(&request, &mut work)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

@@ -9,16 +9,16 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use super::map::probe;
-use crate::cli::args::{ArchiveIfAny, find};
+use super::map::probe_destination;
+use crate::cli::args::{OptionalArchiveArg, find_session};
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::report::gain::Gain;
 use crate::report::simulation::Simulation;
 use crate::session::archives;
-use crate::session::error::{CommandError, Kind};
-use crate::session::quantity::age;
-use crate::session::reading::Reading;
+use crate::session::error::{CommandError, FailureKind};
+use crate::session::quantity::parse_age;
+use crate::session::reading::SessionReading;
 use ctxc_core::apply::{read_steps, write_report};
 use ctxc_core::version::OperationEdits;
 use ctxc_engine::Prices;
@@ -44,13 +44,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only the last AGE: 12h, 30d, 8w
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     since: Option<SignedDuration>,
     /// Show what policies for the context would have cost over recorded sessions
     #[arg(long)]
     simulate: bool,
     /// Only these sessions [default: those of all projects]
-    #[arg(value_name = "SESSION", requires = "simulate", add = completing::sessions())]
+    #[arg(value_name = "SESSION", requires = "simulate", add = completing::session_completer())]
     sessions: Vec<PathBuf>,
     /// Also draw the policies as an HTML page
     #[arg(short, long, value_name = "FILE", requires = "simulate")]
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "output")]
     force: bool,
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
@@ -67,24 +67,24 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     if args.simulate {
         return simulate_policies(args, context);
     }
-    let url = args.archive.url(context.environment)?;
+    let url = args.archive.archive_url(context.environment)?;
     context.probe_report(None)?;
     let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
-    let mut gain = Gain::new(hide_password(&url), since, ui.look());
+    let mut gain = Gain::new(hide_password(&url), since, ui.text_layout());
     if let Some(archive) = archives::open_if_there(&url)? {
         let operations = archive.find_operations(OperationSelection::All)?;
-        let (undone, undoing) = undone(&*archive, &operations);
+        let (undone, undoing) = undone_operations(&*archive, &operations);
         // An undo saves nothing, and the operation that it undoes does not count as a saving.
         let counted = operations.iter().filter(|it| it.has_changes() && !undoing.contains(it.id.as_str()));
         let mut projects = HashMap::new();
         for operation in counted.filter(|it| since.is_none_or(|since| it.time >= since)) {
-            gain.add(operation, &project(operation, &mut projects), undone.contains(&operation.id));
+            gain.add(operation, &project_of_operation(operation, &mut projects), undone.contains(&operation.id));
         }
     }
-    gain.settle();
+    gain.find_break_even();
     context.print(&gain, &gain)?;
     if gain.is_empty() {
-        ui.status("no operation recorded: nothing saved, nothing spent");
+        ui.print_status("no operation recorded: nothing saved, nothing spent");
     }
     Ok(())
 }
@@ -94,10 +94,11 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     let (ui, environment) = (context.ui, context.environment);
     context.probe_report(args.output.as_deref())?;
     if let Some(path) = &args.output {
-        probe(path, args.force, None)?;
+        probe_destination(path, args.force, None)?;
     }
     let since = args.since.and_then(|age| Timestamp::now().checked_sub(age).ok());
-    let mut found = args.sessions.iter().map(|name| find(name, context)).collect::<Result<Vec<FoundSession>, _>>()?;
+    let mut found =
+        args.sessions.iter().map(|name| find_session(name, context)).collect::<Result<Vec<FoundSession>, _>>()?;
     if found.is_empty() {
         let all = sessions_of_all_projects(&environment.places()?)?.into_iter();
         let is_recent = |it: &Candidate| since.is_none_or(|since| SystemTime::from(since) <= it.modified);
@@ -105,15 +106,15 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     }
     let mut simulation = Simulation::new();
     for session in &found {
-        match Reading::of(session, ui) {
+        match SessionReading::of(session, ui) {
             Ok(reading) => {
-                let steps = reading.named(read_steps(reading.transcript()))?;
-                let calibration = reading.calibration().with_window(environment.config.window());
+                let steps = reading.name_errors(read_steps(reading.transcript()))?;
+                let calibration = reading.calibration().with_window(environment.config.context_window());
                 simulation.add(&steps, calibration.window);
             }
-            Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+            Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             Err(error) => {
-                ui.warning(error.sentence());
+                ui.print_warning(error.as_sentence());
                 simulation.left_out += 1;
             }
         }
@@ -122,20 +123,20 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     environment.config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
     simulation.set_prices(&prices);
     if let Some(path) = &args.output {
-        write_report(path, &simulation.as_page()).with_context(|| format!("write {}", path.display()))?;
+        write_report(path, &simulation.to_html()).with_context(|| format!("write {}", path.display()))?;
     }
-    context.print(&simulation, simulation.text(ui.look()))?;
+    context.print(&simulation, simulation.text(ui.text_layout()))?;
     if simulation.requests == 0 {
-        ui.status("no session with recorded usage");
+        ui.print_status("no session with recorded usage");
     } else if let Some(path) = &args.output {
-        ui.status(format_args!("picture   {}", path.display()));
+        ui.print_status(format_args!("picture   {}", path.display()));
     }
     Ok(())
 }
 
 /// The ids of the undone operations, and of the undo operations. Operations of an archive without complete sessions undo
 /// nothing.
-fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<String>, HashSet<&'a str>) {
+fn undone_operations<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<String>, HashSet<&'a str>) {
     let (mut undone, mut undoing) = (HashSet::new(), HashSet::new());
     // Newest first, since an undone undo has no effect.
     for Operation { id, .. } in operations.iter().rev() {
@@ -151,7 +152,7 @@ fn undone<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> (HashSet<St
 }
 
 /// The folder of the project that an operation was for, by the entries of its sessions; `known` has the answers so far.
-fn project(operation: &Operation, known: &mut HashMap<PathBuf, String>) -> String {
+fn project_of_operation(operation: &Operation, known: &mut HashMap<PathBuf, String>) -> String {
     let paths = [operation.source.path.as_deref(), operation.output.path.as_deref()];
     let Some(folder) = paths.into_iter().flatten().find_map(Path::parent) else { return "-".to_owned() };
     if let Some(project) = known.get(folder) {

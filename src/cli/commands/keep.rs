@@ -15,11 +15,11 @@ use crate::cli::context::Context;
 use crate::report::deposit::DepositSize;
 use crate::report::keep::{Found as WasFound, KeepProblem, KeepReport, KeptRow};
 use crate::session::archives;
-use crate::session::consent::allow_on_server;
-use crate::session::error::{CommandError, Completion, Kind};
+use crate::session::consent::check_server_consent;
+use crate::session::error::{CommandError, Completion, FailureKind};
 use crate::session::input;
-use crate::session::input::Input;
-use crate::session::reading::{Reading, empty};
+use crate::session::input::SessionInput;
+use crate::session::reading::{SessionReading, empty_file_error};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::title_of;
 use ctxc_core::version;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     } else {
         SessionsToKeep::One(args.session.find(context)?)
     };
-    keep_sessions(&which, &args.archive.url(environment)?, environment.config.keep_max(), context)
+    keep_sessions(&which, &args.archive.archive_url(environment)?, environment.config.keep_max(), context)
 }
 
 /// Stores sessions in the archive at `url`, and prints the report. Warns if the archive exceeds `keep_max` bytes.
@@ -94,19 +94,21 @@ pub(crate) fn keep_sessions(
         SessionsToKeep::One(found) => is_kept(archive, found)?,
         SessionsToKeep::All(_) => false,
     };
-    allow_on_server(url, context.environment.server_consent(), is_there, ui)?;
+    check_server_consent(url, context.environment.server_consent(), is_there, ui)?;
     let mut report = KeepReport::new(hide_password(url));
     match which {
-        SessionsToKeep::One(found) => report.add(keep(archive, found, ui)?.ok_or_else(|| nothing_whole(found))?),
+        SessionsToKeep::One(found) => {
+            report.add(store_session(archive, found, ui)?.ok_or_else(|| no_whole_line_error(found))?)
+        }
         SessionsToKeep::All(places) => keep_all(archive, places, &mut report, ui)?,
     }
     archive.commit()?;
     if report.deposit != DepositSize::default() {
-        report.packs_merged = merge(archive)?;
+        report.packs_merged = merge_packs(archive)?;
     }
     let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
     context.print(&report, ids)?;
-    ui.status(&report);
+    ui.print_status(&report);
     archives::warn_of_size(url, keep_max, ui);
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
@@ -120,7 +122,7 @@ fn is_kept(archive: &dyn Archive, found: &FoundSession) -> Result<bool, CommandE
     }
 }
 
-fn merge(archive: &mut dyn Archive) -> Result<u64, CommandError> {
+fn merge_packs(archive: &mut dyn Archive) -> Result<u64, CommandError> {
     let end = Instant::now() + MERGING;
     let go_on = || if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     Ok(archive.rewrite(RewritePart::SmallPacks(&mut { go_on }))?)
@@ -134,19 +136,19 @@ fn keep_all(
     ui: &Ui,
 ) -> Result<(), CommandError> {
     for session in sessions_of_all_projects(places)? {
-        StopRequested::check_flag(ui.stop())?;
+        StopRequested::check_flag(ui.stop_flag())?;
         // Opening a pipe would block.
         if !session.path.metadata().is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
-        match keep(archive, &FoundSession::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
+        match store_session(archive, &FoundSession::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
             // The client is still writing its first line.
             Ok(None) => {}
             Ok(Some(row)) => report.add(row),
-            Err(error) if error.kind() == Kind::Interrupted || is_of_archive(&error) => return Err(error),
+            Err(error) if error.kind() == FailureKind::Interrupted || is_of_archive(&error) => return Err(error),
             Err(error) => {
-                let (path, problem) = (session.path.display().to_string(), error.sentence());
-                ui.warning(format_args!("{path} was not stored: {problem}"));
+                let (path, problem) = (session.path.display().to_string(), error.as_sentence());
+                ui.print_warning(format_args!("{path} was not stored: {problem}"));
                 report.problems.push(KeepProblem { path, problem });
             }
         }
@@ -157,21 +159,25 @@ fn keep_all(
 }
 
 fn is_of_archive(error: &CommandError) -> bool {
-    error.cause::<ctxc_store::ArchiveError>().is_some()
-        || matches!(error.cause::<VersionError>(), Some(VersionError::Archive(_)))
+    error.find_cause::<ctxc_store::ArchiveError>().is_some()
+        || matches!(error.find_cause::<VersionError>(), Some(VersionError::Archive(_)))
 }
 
-fn nothing_whole(found: &FoundSession) -> CommandError {
+fn no_whole_line_error(found: &FoundSession) -> CommandError {
     let name = found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string());
     if found.path().is_some_and(|path| path.metadata().is_ok_and(|metadata| metadata.len() == 0)) {
-        return empty(&name);
+        return empty_file_error(&name);
     }
     anyhow!("{name} has no complete line").into()
 }
 
 /// Stores the session up to its last complete line, since a client may be writing the next one. `None` if there is no complete
 /// line.
-pub(super) fn keep(archive: &mut dyn Archive, found: &FoundSession, ui: &Ui) -> Result<Option<KeptRow>, CommandError> {
+pub(super) fn store_session(
+    archive: &mut dyn Archive,
+    found: &FoundSession,
+    ui: &Ui,
+) -> Result<Option<KeptRow>, CommandError> {
     let time = Timestamp::now();
     let mut input = input::open(found)?;
     let name = input.name();
@@ -181,12 +187,12 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &FoundSession, ui: &Ui) -> 
     let plain = plain.map(|path| path.with_extension(""));
     let plain = plain.as_deref().or(input.path.as_deref());
     let path = plain.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    let looked = whole_lines(&mut input.file).and_then(|len| Ok((len, metadata?)));
+    let looked = whole_lines_len(&mut input.file).and_then(|len| Ok((len, metadata?)));
     let (len, metadata) = looked.with_context(|| format!("read {name}"))?;
     if len == 0 {
         return Ok(None);
     }
-    let id = archives::own_id(path.as_deref(), &input.file);
+    let id = archives::id_of_file(path.as_deref(), &input.file);
     let mut row = KeptRow {
         id: id.clone(),
         path: path.as_ref().map(|path| path.display().to_string()),
@@ -203,14 +209,14 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &FoundSession, ui: &Ui) -> 
         return Ok(Some(row));
     }
     input.file.rewind().with_context(|| format!("read {name}"))?;
-    let reading = read(input, len, ui)?;
+    let reading = read_part(input, len, ui)?;
     archive_first(archive, &id, &reading, ui)?;
     row.title = title_of(reading.transcript()).with_context(|| format!("read {name}"))?;
     if len <= PORTION {
         // Without a claim, two processes would count the same lines. A longer session is committed in portions anyway.
         archive.lock_out_writers()?;
     }
-    let deposited = version::deposit_session(archive, &reading.file, &reading.index, &id, ui.stop())?;
+    let deposited = version::deposit_session(archive, &reading.file, &reading.index, &id, ui.stop_flag())?;
     let DepositedSession { state, known, session, n_new, new_bytes, .. } = deposited;
     row.found = match (&known, n_new) {
         (None, _) => WasFound::New,
@@ -220,7 +226,7 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &FoundSession, ui: &Ui) -> 
     let since = kept.filter(|kept| kept.path == path).map(|kept| kept.time.into());
     let folder = path.as_deref().filter(|path| session_id(path).is_some()).map(sidecar_dir);
     let sidecar = match folder {
-        Some(folder) => version::keep_sidecar(archive, &id, &folder, since, ui.stop())?,
+        Some(folder) => version::keep_sidecar(archive, &id, &folder, since, ui.stop_flag())?,
         None => SidecarSize::default(),
     };
     row.deposit = DepositSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
@@ -234,19 +240,19 @@ pub(super) fn keep(archive: &mut dyn Archive, found: &FoundSession, ui: &Ui) -> 
         // The recognised lines may differ in their session ids.
         archive.commit()?;
         if !kept.matches_fingerprint(archive, reading.index.fingerprint)? {
-            kept.keep_exact(archive, &reading.file, len, ui.stop())?;
+            kept.keep_exact(archive, &reading.file, len, ui.stop_flag())?;
         }
     }
     archive.put_object(&kept.to_object())?;
     Ok(Some(row))
 }
 
-fn read(input: Input, len: u64, ui: &Ui) -> Result<Reading, CommandError> {
-    Reading::of_part(input, len, ui)
+fn read_part(input: SessionInput, len: u64, ui: &Ui) -> Result<SessionReading, CommandError> {
+    SessionReading::of_part(input, len, ui)
 }
 
 /// The length of the complete lines of `file`, since a client may be writing the rest.
-fn whole_lines(file: &mut File) -> io::Result<u64> {
+fn whole_lines_len(file: &mut File) -> io::Result<u64> {
     const STEP: u64 = 64 * 1024;
     let mut end = file.metadata()?.len();
     let mut bytes = Vec::new();
@@ -275,7 +281,7 @@ mod tests {
         for (text, len) in [("", 0), ("a", 0), ("a\n", 2), ("a\nb", 2), ("\n", 1), (long.as_str(), 2)] {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(text.as_bytes()).unwrap();
-            assert_eq!(whole_lines(&mut file).unwrap(), len);
+            assert_eq!(whole_lines_len(&mut file).unwrap(), len);
         }
     }
 }

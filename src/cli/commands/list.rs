@@ -8,15 +8,15 @@ use anyhow::anyhow;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::cli::args::ArchiveIfAny;
+use crate::cli::args::OptionalArchiveArg;
 use crate::cli::context::Context;
 use crate::report::kept::KeptList;
-use crate::report::list::{List, Projects, SessionOrigin, SessionRow, SubagentRow};
-use crate::report::size::counted;
+use crate::report::list::{List, ProjectScope, SessionOrigin, SessionRow, SubagentRow};
+use crate::report::size::count_noun;
 use crate::session::archives;
-use crate::session::error::{CommandError, Kind};
-use crate::session::figures::Inherited;
-use crate::session::reading::Reading;
+use crate::session::error::{CommandError, FailureKind};
+use crate::session::figures::InheritedFigures;
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ReadingOrder, Speaker, agent_description, each_shown_text, read_ledger, title_of};
 use ctxc_core::version::kept_sessions;
@@ -54,43 +54,43 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let places = context.environment.places()?;
     // The list works without an archive too.
-    let url = args.archive.url(context.environment).ok();
+    let url = args.archive.archive_url(context.environment).ok();
     context.probe_report(None)?;
     if args.kept {
         return list_kept(url.as_deref(), args.limit, context);
     }
-    let projects = if args.all { Projects::All } else { Projects::Current };
+    let projects = if args.all { ProjectScope::All } else { ProjectScope::Current };
     let mut sessions = match (projects, args.agents) {
-        (Projects::Current, false) => sessions_of_project(&places)?,
-        (Projects::All, false) => sessions_of_all_projects(&places)?,
-        (Projects::Current, true) => newest_first(subagents_of_project(&places)?),
-        (Projects::All, true) => newest_first(subagents_of_all_projects(&places)?),
+        (ProjectScope::Current, false) => sessions_of_project(&places)?,
+        (ProjectScope::All, false) => sessions_of_all_projects(&places)?,
+        (ProjectScope::Current, true) => newest_first(subagents_of_project(&places)?),
+        (ProjectScope::All, true) => newest_first(subagents_of_all_projects(&places)?),
     };
     let n_more = sessions.len().saturating_sub(args.limit);
     sessions.truncate(args.limit);
     let archive = url.as_deref().and_then(|url| archives::open_existing(url).ok());
     let mut rows = Vec::new();
     for session in &sessions {
-        rows.push(row(session, archive.as_deref(), ui)?);
+        rows.push(session_row(session, archive.as_deref(), ui)?);
     }
     let list = List::new(rows, n_more as u64, Timestamp::now(), projects);
-    context.print(&list, list.text(ui.look()))?;
+    context.print(&list, list.text(ui.text_layout()))?;
     match (list.sessions.is_empty(), projects) {
-        (true, _) if args.agents => ui.status("no subagent has a transcript here"),
-        (true, Projects::Current) => {
-            ui.status("this project has no session");
-            ui.hint("run `ctxc list --all` for all projects");
+        (true, _) if args.agents => ui.print_status("no subagent has a transcript here"),
+        (true, ProjectScope::Current) => {
+            ui.print_status("this project has no session");
+            ui.print_hint("run `ctxc list --all` for all projects");
         }
-        (true, Projects::All) => ui.status(format_args!("no session under {}", places.projects.display())),
+        (true, ProjectScope::All) => ui.print_status(format_args!("no session under {}", places.projects.display())),
         (false, _) if n_more > 0 => {
-            ui.hint(format_args!("{}: --limit lists more", counted(n_more as u64, "older session")));
+            ui.print_hint(format_args!("{}: --limit lists more", count_noun(n_more as u64, "older session")));
         }
         (false, _) => {}
     }
@@ -105,33 +105,33 @@ fn list_kept(url: Option<&str>, limit: usize, context: &Context<'_>) -> Result<(
         None => Vec::new(),
     };
     let list = KeptList::new(hide_password(url), sessions, limit, Timestamp::now());
-    context.print(&list, list.text(ui.look()))?;
+    context.print(&list, list.text(ui.text_layout()))?;
     if list.kept.is_empty() {
-        ui.status(format_args!("no sessions in {}", list.archive));
-        ui.hint("run `ctxc keep --all` to store all sessions");
+        ui.print_status(format_args!("no sessions in {}", list.archive));
+        ui.print_hint("run `ctxc keep --all` to store all sessions");
     } else if list.n_more > 0 {
-        ui.hint(format_args!("{}: --limit lists more", counted(list.n_more, "older session")));
+        ui.print_hint(format_args!("{}: --limit lists more", count_noun(list.n_more, "older session")));
     }
     Ok(())
 }
 
 /// The row of one session. One that cannot be read is listed with the reason.
-fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<SessionRow, CommandError> {
+fn session_row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<SessionRow, CommandError> {
     let Candidate { path, modified, .. } = session;
     let mut row = SessionRow {
         id: session_id(path).or_else(|| subagent_id(path)).unwrap_or_default().to_owned(),
         agent: format_of_file_name(path).unwrap_or_default().agent_name(),
         path: path.display().to_string(),
         modified: Timestamp::try_from(*modified).unwrap_or(Timestamp::UNIX_EPOCH),
-        origin: archive.and_then(|archive| origin(archive, path)),
+        origin: archive.and_then(|archive| session_origin(archive, path)),
         ..SessionRow::default()
     };
     let found = FoundSession::File { path: path.clone(), by: FoundBy::Id };
-    let reading = match Reading::of(&found, ui) {
+    let reading = match SessionReading::of(&found, ui) {
         Ok(reading) => reading,
-        Err(error) if error.kind() == Kind::Interrupted => return Err(error),
+        Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
         Err(error) => {
-            row.problem = Some(error.sentence());
+            row.problem = Some(error.as_sentence());
             return Ok(row);
         }
     };
@@ -140,12 +140,12 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
     row.turns = find_turns(index, chain).len() as u64;
     let totals = Totals::of(index, chain);
     row.tokens_chars4 = totals.all();
-    let inherited = archive.and_then(|archive| Inherited::of(archive, path));
-    row.tokens = Inherited::calibration(inherited, index, chain).context_size(totals.context_tokens());
+    let inherited = archive.and_then(|archive| InheritedFigures::of(archive, path));
+    row.tokens = InheritedFigures::calibration_with(inherited, index, chain).context_size(totals.context_tokens());
     if subagent_id(path).is_some() {
-        row.subagent = Some(reading.named(agent_row(&reading, path))?);
+        row.subagent = Some(reading.name_errors(agent_row(&reading, path))?);
     }
-    match title_of(reading.transcript()).and_then(|title| Ok((title, reading.project()?))) {
+    match title_of(reading.transcript()).and_then(|title| Ok((title, reading.project_folder()?))) {
         Ok((title, folder)) => (row.title, row.folder) = (Some(title), folder),
         Err(error) => row.problem = Some(error.to_string()),
     }
@@ -156,7 +156,7 @@ fn row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> Result<Se
 const LAST_WORD: usize = 400;
 
 /// The facts that the transcript at `path` says about its subagent, and the description beside it.
-fn agent_row(reading: &Reading, path: &Path) -> io::Result<SubagentRow> {
+fn agent_row(reading: &SessionReading, path: &Path) -> io::Result<SubagentRow> {
     let description = agent_description(path).and_then(|path| fs::read(path).ok());
     let description: Value = description.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
     let text = |key: &str| description.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -184,7 +184,7 @@ fn agent_row(reading: &Reading, path: &Path) -> io::Result<SubagentRow> {
 }
 
 /// The operation that wrote the session, if it changed something.
-fn origin(archive: &dyn Archive, path: &Path) -> Option<SessionOrigin> {
+fn session_origin(archive: &dyn Archive, path: &Path) -> Option<SessionOrigin> {
     // An undo that found the earlier file unchanged wrote nothing, and counted no tokens.
     let is_written = |operation: &Operation| operation.has_changes() && operation.tokens.is_some();
     let operation = archive.find_operations(OperationSelection::At(path)).ok()?.into_iter().rev().find(is_written)?;

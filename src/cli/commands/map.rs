@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use crate::cli::args::{ArchiveIfAny, SessionArg};
-use crate::cli::context::{Context, Form};
-use crate::report::envelope::About;
-use crate::report::map::{Map, MapOperation, MapSource};
+use crate::cli::args::{OptionalArchiveArg, SessionArg};
+use crate::cli::context::{Context, OutputForm};
+use crate::report::envelope::ResultSubject;
+use crate::report::map::{Map, MapInput, MapOperation};
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use ctxc_core::apply::{shell_word, write_report};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_redact: bool,
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
@@ -48,47 +48,47 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let found = args.session.find(context)?;
     context.probe_report(found.path())?;
     match &args.output {
-        Some(path) => probe(path, args.force, found.path())?,
-        None if context.reporting.form == Form::Text && stdout().is_terminal() => {
+        Some(path) => probe_destination(path, args.force, found.path())?,
+        None if context.reporting.form == OutputForm::Text && stdout().is_terminal() => {
             return Err(CommandError::usage(anyhow!("cannot print a map on a terminal: it is an HTML page"))
-                .hint("use -o map.html"));
+                .with_hint("use -o map.html"));
         }
         None => {}
     }
-    let mut reading = Reading::of(&found, ui)?;
-    let session = shell_word(&reading.word());
+    let mut reading = SessionReading::of(&found, ui)?;
+    let session = shell_word(&reading.command_word());
     // A map works without an archive too.
-    let url = args.archive.url(context.environment).ok();
-    let operations = url.map(|url| operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
+    let url = args.archive.archive_url(context.environment).ok();
+    let operations = url.map(|url| read_operations(&mut reading, &url, &session)).transpose()?.unwrap_or_default();
     let calibration = reading.calibration();
-    let source = MapSource { transcript: reading.transcript(), calibration, session: &session };
-    let mut map = reading.named(Map::read(source, reading.session(), operations, args.no_redact))?;
-    (map.origin, map.usage.measured) = (reading.usage_origin(), reading.measured());
-    map.usage.window = context.environment.config.window().unwrap_or(map.usage.window);
-    let page = map.page()?;
+    let source = MapInput { transcript: reading.transcript(), calibration, session: &session };
+    let mut map = reading.name_errors(Map::read(source, reading.session_ref(), operations, args.no_redact))?;
+    (map.origin, map.usage.measured) = (reading.usage_origin(), reading.measured_usage());
+    map.usage.window = context.environment.config.context_window().unwrap_or(map.usage.window);
+    let page = map.to_html()?;
     let Some(path) = &args.output else {
-        return context.print_about(About::Usage(&map.read, map.usage), &map, page);
+        return context.print_about(ResultSubject::Usage(&map.read, map.usage), &map, page);
     };
     write_report(path, &page).with_context(|| format!("write {}", path.display()))?;
-    context.print_about(About::Usage(&map.read, map.usage), &map, "")?;
-    ui.status(format_args!("map       {}", path.display()));
+    context.print_about(ResultSubject::Usage(&map.read, map.usage), &map, "")?;
+    ui.print_status(format_args!("map       {}", path.display()));
     Ok(())
 }
 
 /// Refuses an unsuitable destination, before any work is done.
-pub(super) fn probe(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), CommandError> {
+pub(super) fn probe_destination(path: &Path, is_forced: bool, source: Option<&Path>) -> Result<(), CommandError> {
     let is_source = source.is_some_and(|source| match (source.canonicalize(), path.canonicalize()) {
         (Ok(source), Ok(path)) => source == path,
         _ => false,
     });
     if is_source || path.extension().is_some_and(|extension| extension == "jsonl") {
         return Err(CommandError::usage(anyhow!("-o {} would overwrite a session", path.display()))
-            .hint("use another name, such as map.html"));
+            .with_hint("use another name, such as map.html"));
     }
     let is_other_file = path.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_map(path);
     if is_other_file && !is_forced {
         return Err(CommandError::usage(anyhow!("{} exists and is not a map", path.display()))
-            .hint("use another name, or --force to overwrite it"));
+            .with_hint("use another name, or --force to overwrite it"));
     }
     Ok(ctxc_core::apply::probe_report(path).with_context(|| format!("write {}", path.display()))?)
 }
@@ -101,10 +101,10 @@ fn is_map(path: &Path) -> bool {
 }
 
 /// The operations on the session, oldest first; empty if there is no archive or it does not know the session.
-fn operations(reading: &mut Reading, url: &str, session: &str) -> Result<Vec<MapOperation>, CommandError> {
+fn read_operations(reading: &mut SessionReading, url: &str, session: &str) -> Result<Vec<MapOperation>, CommandError> {
     let Ok(archive) = archives::open_existing(url) else { return Ok(Vec::new()) };
-    reading.recognise(&*archive)?;
-    reading.inherit(&*archive);
+    reading.recognise_in(&*archive)?;
+    reading.load_figures(&*archive);
     let undone = reading.past.history.undone_ids();
     let mut rows = Vec::new();
     for edits in reading.past.history.operations() {

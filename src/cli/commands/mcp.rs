@@ -7,9 +7,9 @@ use anyhow::anyhow;
 use crate::cli::args::{ArchiveArg, EngineArgs, MeaningArgs, ProtectArgs, SummarizingArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::mcp::{ServerSettings, serve};
+use crate::mcp::{ServerSettings, run_server};
 use crate::session::error::CommandError;
-use crate::session::options::Keep;
+use crate::session::options::ArchiveChoice;
 use ctxc_transcript::session;
 use ctxc_transcript::session::FoundSession;
 
@@ -24,7 +24,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Session to act on [default: the calling session]
-    #[arg(long, value_name = "SESSION", add = completing::sessions())]
+    #[arg(long, value_name = "SESSION", add = completing::session_completer())]
     session: Option<PathBuf>,
     #[command(flatten)]
     archive: ArchiveArg,
@@ -36,21 +36,21 @@ pub(crate) struct Args {
 
 impl Args {
     /// The settings of the server, which `ctxc client ask` needs too.
-    pub(super) fn settings(self, context: &Context<'_>) -> Result<ServerSettings, CommandError> {
+    pub(super) fn server_settings(self, context: &Context<'_>) -> Result<ServerSettings, CommandError> {
         let environment = context.environment;
         let places = environment.places()?;
         let session = match self.session.as_deref().map(|name| session::find_session(name, &places)).transpose()? {
             Some(FoundSession::StandardInput) => {
                 return Err(CommandError::usage(anyhow!("the session cannot be standard input: the client uses it"))
-                    .hint("use a path, a session id, or `latest`"));
+                    .with_hint("use a path, a session id, or `latest`"));
             }
             // The current folder may change later.
             Some(FoundSession::File { path, .. }) => Some(std::path::absolute(&path).unwrap_or(path)),
             None => None,
         };
-        let keep = Keep::In(self.archive.url(environment)?);
+        let keep = ArchiveChoice::In(self.archive.archive_url(environment)?);
         let kept = environment.archive_ref(&keep)?;
-        let Keep::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
+        let ArchiveChoice::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
         Ok(ServerSettings {
             session,
             places: environment.client_places()?,
@@ -59,16 +59,16 @@ impl Args {
             on_server: environment.server_consent(),
             archive_ref: kept,
             estimate: environment.config.tokens,
-            window: self.summarizing.window().or(environment.config.window()),
-            pruning: ProtectArgs::default().usual_stage(&environment.config),
+            window: self.summarizing.context_window().or(environment.config.context_window()),
+            pruning: ProtectArgs::default().stage_with_default_rules(&environment.config),
             clip: (environment.config.summarization.clip_first, environment.config.summarization.clip_last),
-            meaning: MeaningArgs::beside(&self.engine).resolve(environment),
+            meaning: MeaningArgs::with_consent_of(&self.engine).resolve_meaning(environment),
             // Everything except compacting works without an engine.
-            compacting: self.summarizing.resolve(self.engine, environment),
+            compacting: self.summarizing.resolve_compact_defaults(self.engine, environment),
         })
     }
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    serve(args.settings(context)?, context.ui)
+    run_server(args.server_settings(context)?, context.ui)
 }

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 
 use crate::cli::args::{ProtectArgs, SessionArg};
 use crate::cli::context::Context;
-use crate::report::envelope::About;
-use crate::report::overview::{Advice, Origin, Overview, Usage};
+use crate::report::envelope::ResultSubject;
+use crate::report::overview::{Advice, Overview, Usage, UsageOrigin};
 use crate::report::stats::Stats;
 use crate::session::error::CommandError;
-use crate::session::fit_plan::Figures;
-use crate::session::options::Keep;
-use crate::session::reading::Reading;
-use crate::session::stats::measure;
+use crate::session::fit_plan::FitFigures;
+use crate::session::options::ArchiveChoice;
+use crate::session::reading::SessionReading;
+use crate::session::stats::measure_session;
 use ctxc_core::apply::ArchiveRef;
 use ctxc_core::plan::Bands;
 use ctxc_core::version::ThinkingPolicy;
@@ -26,15 +26,15 @@ use ctxc_transcript::{Calibration, Flags, Part};
 pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     let url = environment.archive_url(None).ok();
-    let archive_ref = url.clone().map(|url| environment.archive_ref(&Keep::In(url))).transpose()?;
+    let archive_ref = url.clone().map(|url| environment.archive_ref(&ArchiveChoice::In(url))).transpose()?;
     let named = of.map(|name| SessionArg { session: Some(name) }.find(context)).transpose()?;
     let path = match named {
         Some(found) => found.path().map(Path::to_owned),
         None => sessions_of_project(&environment.places()?)?.into_iter().next().map(|newest| newest.path),
     };
     let Some(path) = path else {
-        ui.status("this project has no session");
-        ui.hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
+        ui.print_status("this project has no session");
+        ui.print_hint("run `ctxc list --all` for the sessions of all projects, or `ctxc --help` for the commands");
         return Ok(());
     };
     context.probe_report([path.as_path()])?;
@@ -42,30 +42,30 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let modified = modified.ok().and_then(|modified| Timestamp::try_from(modified).ok());
     let modified = modified.unwrap_or(Timestamp::UNIX_EPOCH);
     let source = FoundSession::File { path: path.clone(), by: FoundBy::Id };
-    let mut reading = Reading::of(&source, ui)?;
+    let mut reading = SessionReading::of(&source, ui)?;
     reading.note_unsent_thinking(ui);
-    let window = environment.config.window();
-    let stats = measure(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
+    let window = environment.config.context_window();
+    let stats = measure_session(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
     let calibration = reading.calibration();
-    let protections = ProtectArgs::default().stage(&environment.config);
+    let protections = ProtectArgs::default().resolve_protections(&environment.config);
     let archive_ref = archive_ref.unwrap_or(ArchiveRef::Nowhere);
-    let figures = Figures::of(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
+    let figures = FitFigures::of(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
     let origin = reading.usage_origin();
     let overview = Overview {
-        read: reading.session(),
+        read: reading.session_ref(),
         modified,
-        context: stats.usage(),
-        is_measured: origin == Origin::Client,
+        context: stats.context_usage(),
+        is_measured: origin == UsageOrigin::Client,
         origin,
-        usage: usage(&stats, &calibration, &reading),
-        advice: advice(&figures, &stats, &calibration),
+        usage: usage_rows(&stats, &calibration, &reading),
+        advice: best_advice(&figures, &stats, &calibration),
     };
-    let text = overview.text(Timestamp::now(), ui.look());
-    context.print_about(About::Usage(&overview.read, overview.context), &overview, text)
+    let text = overview.text(Timestamp::now(), ui.text_layout());
+    context.print_about(ResultSubject::Usage(&overview.read, overview.context), &overview, text)
 }
 
 /// Context usage: unattributed content first, then by kind, then by tool.
-fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usage> {
+fn usage_rows(stats: &Stats, calibration: &Calibration, reading: &SessionReading) -> Vec<Usage> {
     let (index, chain) = (&reading.index, &reading.chain);
     let sum = |is_counted: &dyn Fn(EntryKind, Flags) -> bool| -> Tokens {
         let lines = chain.lines.iter().map(|&line| index.record(line));
@@ -98,7 +98,7 @@ fn usage(stats: &Stats, calibration: &Calibration, reading: &Reading) -> Vec<Usa
 }
 
 /// The commands that would save most, with the savings.
-fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Advice> {
+fn best_advice(figures: &FitFigures, stats: &Stats, calibration: &Calibration) -> Vec<Advice> {
     /// The maximum number of commands.
     const N_TOLD: usize = 3;
     let now = stats.tokens.calibrated;
@@ -106,10 +106,10 @@ fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Ad
     let thinking = stats.parts.iter().find(|row| row.part == Part::Thinking).map_or(0, |row| row.tokens.chars4.0);
     let scaled = |tokens: u64| calibration.scale_to_api(Tokens(tokens));
     // Rounded up, so that removing results reaches it regardless of its consequences.
-    let masked = (now.saturating_sub(scaled(figures.removable())).0 + 150).next_multiple_of(100);
+    let masked = (now.saturating_sub(scaled(figures.removable_savings())).0 + 150).next_multiple_of(100);
     let mut all = vec![
         Advice::new("ctxc fit", "fit half of the context window", now.saturating_sub(half)),
-        Advice::new("ctxc run --preset gentle", "remove superseded tool results", scaled(figures.superseded())),
+        Advice::new("ctxc run --preset gentle", "remove superseded tool results", scaled(figures.superseded_savings())),
         Advice::new(
             &format!("ctxc fit --to {masked}"),
             "mask all old tool results",
@@ -117,7 +117,7 @@ fn advice(figures: &Figures, stats: &Stats, calibration: &Calibration) -> Vec<Ad
         ),
         Advice::new("ctxc prune --rules \"\" --thinking", "remove thinking", scaled(thinking)),
     ];
-    if let Some((handle, saved)) = figures.largest() {
+    if let Some((handle, saved)) = figures.largest_item() {
         all.push(Advice::new(
             &format!("ctxc discard -s latest {handle}"),
             "remove the largest tool result",

@@ -6,15 +6,15 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::keep::keep;
+use super::keep::store_session;
 use crate::cli::args::{NewSessionArgs, SessionArg};
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::options::{Keep, Mode, Rewriting};
-use crate::session::pick::{PickSource, Selection, pick_session};
-use crate::session::reading::Reading;
+use crate::session::options::{ArchiveChoice, RewriteSettings, RunMode};
+use crate::session::pick::{PickSelection, PickSource, pick_session};
+use crate::session::reading::SessionReading;
 use ctxc_core::plan::Target;
 use ctxc_transcript::session::FoundSession;
 
@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct Args {
     /// Path, session id or its prefix, `latest`, or `@-2`; with :TURNS, these turns of it [default: the newest session of this
     /// project]
-    #[arg(value_name = "SESSION", add = completing::sessions())]
+    #[arg(value_name = "SESSION", add = completing::session_completer())]
     sessions: Vec<PathBuf>,
     /// Turns to keep, from 0 as in ctxc stats, such as 0,7-9
     #[arg(long, value_name = "TURNS")]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     search: Vec<String>,
     /// Tool call by its handle, or message by its pattern; repeatable
-    #[arg(long, value_name = "TARGET", add = completing::handles())]
+    #[arg(long, value_name = "TARGET", add = completing::handle_completer())]
     item: Vec<String>,
     #[command(flatten)]
     new: NewSessionArgs,
@@ -73,7 +73,7 @@ impl FromStr for TurnRanges {
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let Args { sessions, turns, search, item, new } = args;
     let turns = turns.map_or_else(Vec::new, |TurnRanges(turns)| turns);
-    let selection = Selection { texts: search, items: item.into_iter().map(parse_item).collect::<Result<_, _>>()? };
+    let selection = PickSelection { texts: search, items: item.into_iter().map(parse_item).collect::<Result<_, _>>()? };
     let mut sources = sessions.iter().map(|typed| parse_source(typed, &turns));
     let PickSource { session: first, turns: of_first } =
         sources.next().unwrap_or_else(|| PickSource { session: SessionArg { session: None }, turns: turns.clone() });
@@ -82,37 +82,37 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         |turns: &[usize]| !turns.is_empty() || !selection.texts.is_empty() || !selection.items.is_empty();
     if !names_something(&of_first) || others.iter().any(|it| !names_something(&it.turns)) {
         return Err(CommandError::usage(anyhow!("nothing to pick is named"))
-            .hint("name turns by --turns or SESSION:TURNS, texts by --search, or items by --item"));
+            .with_hint("name turns by --turns or SESSION:TURNS, texts by --search, or items by --item"));
     }
-    let rewriting = new.rewrite().resolve(&first, context)?;
+    let rewriting = new.into_rewrite_args().resolve_rewrite_settings(&first, context)?;
     let mut work = context.open(&rewriting)?;
     let mut readings = Vec::new();
     for PickSource { session, turns } in others {
         let found = session.find(context)?;
         if found == rewriting.source || readings.iter().any(|(other, _)| *other == found) {
-            return Err(CommandError::usage(anyhow!("{} is named twice", found_name(&found)))
-                .hint("name all its turns at once, as in SESSION:0,7-9"));
+            return Err(CommandError::usage(anyhow!("{} is named twice", source_name(&found)))
+                .with_hint("name all its turns at once, as in SESSION:0,7-9"));
         }
-        let reading = Reading::of(&found, context.ui)?;
+        let reading = SessionReading::of(&found, context.ui)?;
         reading.warn_of_chain(context.ui);
         readings.push((found, PickSource { session: reading, turns }));
     }
     keep_others(&rewriting, readings.iter().map(|(found, _)| found), context)?;
-    let others: Vec<PickSource<Reading>> = readings.into_iter().map(|(_, source)| source).collect();
+    let others: Vec<PickSource<SessionReading>> = readings.into_iter().map(|(_, source)| source).collect();
     let report = pick_session(of_first, &others, &selection, &mut work)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }
 
 /// Stores the sessions in the archive that the rewrite itself does not store, so that it has all sources.
 fn keep_others<'a>(
-    rewriting: &Rewriting,
+    rewriting: &RewriteSettings,
     others: impl Iterator<Item = &'a FoundSession>,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    let (Keep::In(url), Mode::Do) = (&rewriting.keep, rewriting.mode) else { return Ok(()) };
+    let (ArchiveChoice::In(url), RunMode::Do) = (&rewriting.keep, rewriting.mode) else { return Ok(()) };
     for found in others {
         let mut archive = archives::open(url)?;
-        keep(&mut *archive, found, context.ui)?;
+        store_session(&mut *archive, found, context.ui)?;
         archive.commit()?;
     }
     Ok(())
@@ -122,7 +122,7 @@ fn parse_item(typed: String) -> Result<(String, Target), CommandError> {
     match typed.parse() {
         Ok(target) => Ok((typed, target)),
         Err(error) => Err(CommandError::usage(anyhow::Error::new(error))
-            .hint("`ctxc refs SESSION --messages` lists handles and patterns")),
+            .with_hint("`ctxc refs SESSION --messages` lists handles and patterns")),
     }
 }
 
@@ -135,7 +135,7 @@ fn parse_source(typed: &Path, turns: &[usize]) -> PickSource<SessionArg> {
     PickSource { session: SessionArg { session: Some(session) }, turns }
 }
 
-fn found_name(found: &FoundSession) -> String {
+fn source_name(found: &FoundSession) -> String {
     found.path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 

@@ -4,8 +4,8 @@ use crate::cli::args::{ExtraArgs, ProtectArgs, RewriteArgs, SelectArgs, SessionA
 use crate::cli::context::Context;
 use crate::report::prune::PruneText;
 use crate::session::error::CommandError;
-use crate::session::options::Mode;
-use crate::session::prune::prune;
+use crate::session::options::RunMode;
+use crate::session::prune::prune_session;
 use ctxc_core::apply::PruneSelection;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -42,14 +42,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let stage = args.select.put_in(args.protect.stage(&context.environment.config))?;
-    let pruning = PruneSelection::from_stage(args.extras.added_to(stage)).map_err(CommandError::usage)?;
-    let rewriting = args.rewrite.resolve(&args.session, context)?;
-    let report = prune("prune", &pruning, &mut context.open(&rewriting)?)?;
-    let look = context.ui.look();
+    let stage = args.select.apply_to_stage(args.protect.resolve_protections(&context.environment.config))?;
+    let pruning = PruneSelection::from_stage(args.extras.apply_to_stage(stage)).map_err(CommandError::usage)?;
+    let rewriting = args.rewrite.resolve_rewrite_settings(&args.session, context)?;
+    let report = prune_session("prune", &pruning, &mut context.open(&rewriting)?)?;
+    let look = context.ui.text_layout();
     let text = match rewriting.mode {
-        Mode::Show => PruneText::plan(&report, look),
-        Mode::Do => PruneText::run(&report, look),
+        RunMode::Show => PruneText::of_dry_run(&report, look),
+        RunMode::Do => PruneText::of_run(&report, look),
     };
     context.print_outcome(&rewriting.output, &report.outcome, &report, text)
 }

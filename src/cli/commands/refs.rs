@@ -1,12 +1,12 @@
 //! `ctxc refs`: list tool calls and messages that can be named.
 
-use crate::cli::args::{ArchiveIfAny, SessionArg};
+use crate::cli::args::{OptionalArchiveArg, SessionArg};
 use crate::cli::context::Context;
-use crate::report::envelope::About;
+use crate::report::envelope::ResultSubject;
 use crate::report::refs::RefState;
 use crate::session::error::CommandError;
-use crate::session::reading::Reading;
-use crate::session::refs::{RefsRequest, Sort, list};
+use crate::session::reading::SessionReading;
+use crate::session::refs::{RefsRequest, SortOrder, list_items};
 
 pub(crate) const EXAMPLES: &str = "\
 Handles and patterns name items for `ctxc discard`, `ctxc distill` and `ctxc restore`.
@@ -27,13 +27,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// Sort order
-    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Sort::Age)]
-    sort: Sort,
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = SortOrder::Age)]
+    sort: SortOrder,
     /// Also list messages, with a pattern for each
     #[arg(long)]
     messages: bool,
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
@@ -44,8 +44,8 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         sort: args.sort,
         lists_messages: args.messages,
         // The list works without an archive too.
-        archive: args.archive.url(context.environment).ok(),
+        archive: args.archive.archive_url(context.environment).ok(),
     };
-    let refs = list(&request, Reading::of(&source, context.ui)?)?;
-    context.print_about(About::Session(&refs.read), &refs, refs.text(context.ui.look()))
+    let refs = list_items(&request, SessionReading::of(&source, context.ui)?)?;
+    context.print_about(ResultSubject::Session(&refs.read), &refs, refs.text(context.ui.text_layout()))
 }

@@ -3,7 +3,7 @@
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
-use crate::session::repair::repair;
+use crate::session::repair::repair_session;
 use ctxc_core::apply::ThinkingReach;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -33,9 +33,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let Args { session, remove_thinking, rewrite } = args;
-    let rewriting = rewrite.resolve(&session, context)?;
+    let rewriting = rewrite.resolve_rewrite_settings(&session, context)?;
     let thinking = if remove_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-    let report = repair(thinking, context.open(&rewriting)?)?;
+    let report = repair_session(thinking, context.open(&rewriting)?)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
     Ok(if report.has_errors() { Completion::Errors } else { Completion::Full })
 }

@@ -2,14 +2,14 @@
 
 use anyhow::anyhow;
 
-use super::restore_whole::{Later, Which};
+use super::restore_whole::{IfDependent, OperationsToUndo};
 use super::{restore_kept, restore_whole};
-use crate::cli::args::{NamedArgs, RewriteArgs, TargetArgs};
+use crate::cli::args::{RewriteArgs, SessionTargetArgs, TargetArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
-use crate::session::options::Keep;
-use crate::session::restore::restore;
+use crate::session::options::ArchiveChoice;
+use crate::session::restore::restore_targets;
 
 pub(crate) const EXAMPLES: &str = "\
 A TARGET is a tool call handle, or the start and the end of the original message joined by `...`. Restoring \
@@ -28,12 +28,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    named: NamedArgs,
+    named: SessionTargetArgs,
     /// Restore everything
     #[arg(long, conflicts_with_all = ["targets", "op"])]
     all: bool,
     /// Operation to undo, as listed by `ctxc log`
-    #[arg(long, value_name = "ID", add = completing::operations(), conflicts_with = "targets")]
+    #[arg(long, value_name = "ID", add = completing::operation_completer(), conflicts_with = "targets")]
     op: Option<String>,
     /// Also undo the operations that depend on it
     #[arg(long, requires = "op")]
@@ -45,34 +45,34 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let (session, targets) = args.named.parted();
+    let (session, targets) = args.named.split_session();
     if let Some(target) = targets.first().filter(|_| args.all || args.op.is_some()) {
         let other = if args.all { "--all" } else { "--op" };
         return Err(CommandError::usage(anyhow!("the target `{target}` cannot be used with {other}")));
     }
     if args.all
         && let Some(name) = &session.session
-        && let Some(gone) = args.rewrite.gone(&name.to_string_lossy(), context)?
+        && let Some(gone) = args.rewrite.resolve_kept_restore(&name.to_string_lossy(), context)?
     {
         restore_kept::run(&gone, context)?;
         return Ok(Completion::Full);
     }
     let rewriting = args.rewrite.resolve_for_rollouts(&session, context)?;
-    let Keep::In(archive) = rewriting.keep.clone() else {
+    let ArchiveChoice::In(archive) = rewriting.keep.clone() else {
         return Err(CommandError::usage(anyhow!("--no-archive cannot be used with restore"))
-            .hint("removed content is in the archive"));
+            .with_hint("removed content is in the archive"));
     };
     let which = match (args.all, args.op) {
-        (true, _) => Which::All,
-        (false, Some(id)) => Which::One(id),
+        (true, _) => OperationsToUndo::All,
+        (false, Some(id)) => OperationsToUndo::One(id),
         (false, None) => {
-            let targets = args.targets.resolve(&targets, &rewriting.source, None)?;
-            let report = restore(&targets, &archive, context.open(&rewriting)?)?;
+            let targets = args.targets.resolve_targets(&targets, &rewriting.source, None)?;
+            let report = restore_targets(&targets, &archive, context.open(&rewriting)?)?;
             context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
             return Ok(if report.has_failed() { Completion::Errors } else { Completion::Full });
         }
     };
-    let later = if args.with_later { Later::Undo } else { Later::Refuse };
+    let later = if args.with_later { IfDependent::Undo } else { IfDependent::Refuse };
     restore_whole::run("restore", &rewriting, &archive, &which, later, context)?;
     Ok(Completion::Full)
 }

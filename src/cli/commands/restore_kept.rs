@@ -5,63 +5,66 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use crate::cli::args::KeptOnly;
+use crate::cli::args::KeptRestoreRequest;
 use crate::cli::context::Context;
-use crate::report::envelope::About;
+use crate::report::envelope::ResultSubject;
 use crate::report::kept::BroughtBack;
 use crate::session::archives;
 use crate::session::error::CommandError;
-use crate::session::options::{Mode, Output};
-use crate::session::write::{refuse_unless_file, say_resume};
+use crate::session::options::{OutputChoice, RunMode};
+use crate::session::write::{refuse_unless_file, report_resume};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::StagedFile;
 use ctxc_core::version::{KeptSession, write_sidecar};
 use ctxc_store::Archive;
 use ctxc_transcript::session::{SessionFolders, project_folder, session_id, sidecar_dir};
 
-pub(crate) fn run(gone: &KeptOnly, context: &Context<'_>) -> Result<(), CommandError> {
+pub(crate) fn run(gone: &KeptRestoreRequest, context: &Context<'_>) -> Result<(), CommandError> {
     let (kept, ui) = (&gone.kept, context.ui);
     let places = context.environment.places()?;
     let mut archive = archives::open_existing(&gone.archive)?;
     let (path, gone_folder) = match &gone.output {
-        Some(Output::File(path, _)) => (path.clone(), None),
-        Some(Output::Stdout) => {
-            kept.write(&*archive, &mut ui.output())?;
+        Some(OutputChoice::File(path, _)) => (path.clone(), None),
+        Some(OutputChoice::Stdout) => {
+            kept.write(&*archive, &mut ui.raw_output())?;
             return Ok(());
         }
-        Some(Output::NewSession(_) | Output::InPlace(_)) | None => place(kept, &places)?,
+        Some(OutputChoice::NewSession(_) | OutputChoice::InPlace(_)) | None => destination_path(kept, &places)?,
     };
     context.probe_report([path.as_path()])?;
-    let mut report = BroughtBack::new(kept, &path, gone.mode == Mode::Show);
+    let mut report = BroughtBack::new(kept, &path, gone.mode == RunMode::Show);
     report.gone_folder = gone_folder.map(|folder| folder.display().to_string());
-    if gone.mode == Mode::Do {
-        write(gone, &mut *archive, &path, &mut report, ui)?;
+    if gone.mode == RunMode::Do {
+        write_kept_session(gone, &mut *archive, &path, &mut report, ui)?;
     }
-    context.print_about(About::Session(&report.read), &report, format_args!("{}\n", path.display()))?;
-    ui.status(&report);
-    if gone.mode == Mode::Do {
-        archives::say_masked(&path, ui);
-        say_resume(&kept.id, &path, None, ui);
+    context.print_about(ResultSubject::Session(&report.read), &report, format_args!("{}\n", path.display()))?;
+    ui.print_status(&report);
+    if gone.mode == RunMode::Do {
+        archives::warn_of_masked(&path, ui);
+        report_resume(&kept.id, &path, None, ui);
         if kept.version.is_some() {
-            ui.hint(format_args!("`ctxc restore {} --all` also restores what was removed from it", path.display()));
+            ui.print_hint(format_args!(
+                "`ctxc restore {} --all` also restores what was removed from it",
+                path.display()
+            ));
         }
     }
     Ok(())
 }
 
 /// The former path; if its folder is gone, a path in the current project, with the missing folder.
-fn place(kept: &KeptSession, places: &SessionFolders) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
+fn destination_path(kept: &KeptSession, places: &SessionFolders) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
     let folder = kept.path.as_deref().and_then(Path::parent);
     match (&kept.path, folder) {
         (Some(path), Some(folder)) if folder.is_dir() => Ok((path.clone(), None)),
         (_, folder) => {
             let project = project_folder(places)?.ok_or_else(|| {
-                CommandError::usage(anyhow!("the folder of {} no longer exists", kept.id)).hint("use -o FILE")
+                CommandError::usage(anyhow!("the folder of {} no longer exists", kept.id)).with_hint("use -o FILE")
             })?;
             let name = format!("{}.jsonl", kept.id);
             if session_id(Path::new(&name)).is_none() {
                 return Err(
-                    CommandError::usage(anyhow!("the folder of {} no longer exists", kept.id)).hint("use -o FILE")
+                    CommandError::usage(anyhow!("the folder of {} no longer exists", kept.id)).with_hint("use -o FILE")
                 );
             }
             Ok((project.join(name), Some(folder.unwrap_or(Path::new("-")).to_owned())))
@@ -69,8 +72,8 @@ fn place(kept: &KeptSession, places: &SessionFolders) -> Result<(PathBuf, Option
     }
 }
 
-fn write(
-    gone: &KeptOnly,
+fn write_kept_session(
+    gone: &KeptRestoreRequest,
     archive: &mut dyn Archive,
     path: &Path,
     report: &mut BroughtBack,
@@ -86,7 +89,10 @@ fn write(
     let mut staged = StagedFile::create_beside(path, gone.existing, None)?;
     report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?.len;
     if report.bytes != kept.bytes {
-        ui.warning(format_args!("the file has {} bytes, and had {} when it was stored", report.bytes, kept.bytes));
+        ui.print_warning(format_args!(
+            "the file has {} bytes, and had {} when it was stored",
+            report.bytes, kept.bytes
+        ));
     }
     staged.sync()?;
     let path = staged.commit(gone.existing)?;
@@ -104,7 +110,7 @@ fn write(
         let moved = KeptSession { path: Some(path), ..kept.clone() };
         // The session is restored even if its new path cannot be recorded.
         if let Err(error) = archive.put_object(&moved.to_object()).and_then(|()| archive.commit()) {
-            ui.warning(format_args!("the archive does not note where the session is now: cannot {error}"));
+            ui.print_warning(format_args!("the archive does not note where the session is now: cannot {error}"));
         }
     }
     Ok(())

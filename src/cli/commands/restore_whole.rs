@@ -7,18 +7,18 @@ use anyhow::anyhow;
 
 use super::still_there::{go_on_with, newest_undo};
 use crate::cli::context::Context;
-use crate::report::envelope::About;
+use crate::report::envelope::ResultSubject;
 use crate::report::outcome::Outcome;
 use crate::report::undone::{KeptItem, UndoneReport, UndoneText};
 use crate::session::archives;
 use crate::session::codex_append;
 use crate::session::error::CommandError;
 use crate::session::input;
-use crate::session::open::{Identity, OpenSession};
-use crate::session::options::{Keep, Mode, Output, Rewriting};
-use crate::session::reading::Reading;
-use crate::session::restore::{lineage, refuse_unknown};
-use crate::session::rewrite::{Intent, LOST_PAST};
+use crate::session::open::{OpenSession, ResultIdentity};
+use crate::session::options::{ArchiveChoice, OutputChoice, RewriteSettings, RunMode};
+use crate::session::reading::SessionReading;
+use crate::session::restore::{read_lineage, refuse_unknown};
+use crate::session::rewrite::{LOST_PAST, OperationIntent};
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{ApplyError, IfExists, OpenCut, StagedFile, open_cuts, state_has_placeholder};
@@ -28,7 +28,7 @@ use ctxc_transcript::session::{FoundBy, FoundSession};
 
 /// The operations to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum OperationsToUndo {
     /// All effective ones.
     All,
     /// The newest effective one that is not an undo.
@@ -41,7 +41,7 @@ pub(crate) enum Which {
 
 /// The handling of operations that depend on the undone ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Later {
+pub(crate) enum IfDependent {
     /// They prevent the undo.
     Refuse,
     /// They are undone too.
@@ -54,56 +54,57 @@ pub(crate) enum Later {
 /// When the archive does not know the session, when there is nothing to undo, or when the result cannot be written.
 pub(crate) fn run(
     verb: &'static str,
-    rewriting: &Rewriting,
+    rewriting: &RewriteSettings,
     url: &str,
-    which: &Which,
-    later: Later,
+    which: &OperationsToUndo,
+    later: IfDependent,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    if *which == Which::Newest
+    if *which == OperationsToUndo::Newest
         && rewriting.source.path().is_some_and(codex_append::is_rollout)
-        && let Some(outcome) = codex_append::undo(rewriting, context.ui)?
+        && let Some(outcome) = codex_append::undo_in_place(rewriting, context.ui)?
     {
         let report = UndoneReport::default();
         let text = format!("undone: what was appended is cut off\n{outcome}");
         return context.print_outcome(&rewriting.output, &outcome, &report, text);
     }
-    let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive(verb, which, url))?;
+    let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive_error(verb, which, url))?;
     let work = context.open(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
-    let ids = chosen(which, later, &history, &*archive)?;
-    if ids.is_empty() && *which == Which::NewestUndo {
+    let ids = choose_operations(which, later, &history, &*archive)?;
+    if ids.is_empty() && *which == OperationsToUndo::NewestUndo {
         return redo_by_name(verb, &work, &*archive, context);
     }
     if ids.is_empty() {
         refuse_unless_whole(&work.reading)?;
-        return nothing_to_undo(verb, &work, &*archive, context);
+        return report_nothing_to_undo(verb, &work, &*archive, context);
     }
-    if *which == Which::All && has_lost_past(&work.reading, &*archive)? {
-        context
-            .ui
-            .warning(format_args!("{}: {LOST_PAST}; restored to the oldest state in the archive", work.reading.name));
+    if *which == OperationsToUndo::All && has_lost_past(&work.reading, &*archive)? {
+        context.ui.print_warning(format_args!(
+            "{}: {LOST_PAST}; restored to the oldest state in the archive",
+            work.reading.name
+        ));
     }
     match undo_operations(verb, work, archive, which, &ids, context) {
-        Err(error) if is_of_writing(&error) && !matches!(rewriting.output, Output::InPlace(_)) => {
-            context.ui.warning(format_args!("the {verb} is not recorded: {}", error.sentence()));
-            let unrecorded = Rewriting { keep: Keep::Nowhere, ..rewriting.clone() };
+        Err(error) if is_of_writing(&error) && !matches!(rewriting.output, OutputChoice::InPlace(_)) => {
+            context.ui.print_warning(format_args!("the {verb} is not recorded: {}", error.as_sentence()));
+            let unrecorded = RewriteSettings { keep: ArchiveChoice::Nowhere, ..rewriting.clone() };
             let mut work = context.open(rewriting)?;
             work.settings = &unrecorded;
             undo_operations(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
-        Err(error) if error.cause().is_some_and(ApplyError::starts_with_reply) => {
+        Err(error) if error.find_cause().is_some_and(ApplyError::starts_with_reply) => {
             // The restored content answers messages that a later operation removed or summarized.
             let removing = history.later_removals(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
-            if later == Later::Refuse {
+            if later == IfDependent::Refuse {
                 return Err(CommandError::from(anyhow!(
                     "cannot undo {first} alone: the conversation would start with a reply, since {} removed what was \
                      before it",
                     removing.join(", ")
                 ))
-                .hint("use --with-later to undo both"));
+                .with_hint("use --with-later to undo both"));
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.find_dependents(&ids).into_iter().map(|it| it.later));
@@ -115,57 +116,58 @@ pub(crate) fn run(
 
 /// Whether the archive cannot be written, which does not prevent restoring from it.
 fn is_of_writing(error: &CommandError) -> bool {
-    error.cause().is_some_and(ArchiveError::is_of_writing)
+    error.find_cause().is_some_and(ArchiveError::is_of_writing)
 }
 
 fn undo_operations(
     verb: &'static str,
     work: OpenSession<'_>,
     archive: Box<dyn Archive>,
-    which: &Which,
+    which: &OperationsToUndo,
     ids: &[String],
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
     let rewriting = work.settings;
     let history = work.reading.past.history.clone();
-    let operations = lineage(&history, &*archive)?;
+    let operations = read_lineage(&history, &*archive)?;
     let edits = OperationEdits {
         undoes: ids.to_vec(),
         thinking: rewriting.thinking,
-        ..work.reading.edits(work.reading.past.pending.clone())
+        ..work.reading.operation_with(work.reading.past.pending.clone())
     };
     // The file that the undone operation read may still be there, or the source of all.
     let read_by = match which {
-        Which::All => first_listed(&history, &*archive)?,
-        Which::Newest | Which::NewestUndo | Which::One(_) => {
+        OperationsToUndo::All => first_listed(&history, &*archive)?,
+        OperationsToUndo::Newest | OperationsToUndo::NewestUndo | OperationsToUndo::One(_) => {
             operations.first().filter(|newest| ids == [newest.id.clone()]).cloned()
         }
     };
-    let source = read_by.filter(|_| matches!(rewriting.output, Output::NewSession(_))).and_then(|it| it.source.path);
+    let source =
+        read_by.filter(|_| matches!(rewriting.output, OutputChoice::NewSession(_))).and_then(|it| it.source.path);
     let result = history.with_operation(edits.clone());
     let place = source.map(|path| (is_result(&path, &work.reading, &result, &*archive, context.ui), path));
     let untouched =
         place.as_ref().filter(|(is_result, _)| *is_result == Some(true) && !work.reading.has_grown()).map(|it| &it.1);
-    let report = report(&work, ids, &operations, untouched.is_some(), &*archive)?;
+    let report = undone_report(&work, ids, &operations, untouched.is_some(), &*archive)?;
     drop(archive);
     let untouched = untouched.map(|path| path.display().to_string());
     let mut placed = None;
     match place {
-        Some((Some(true), path)) if untouched.is_some() && rewriting.mode == Mode::Do => {
+        Some((Some(true), path)) if untouched.is_some() && rewriting.mode == RunMode::Do => {
             return go_on_with(&path, verb, &report, &edits, &work, context);
         }
         Some((Some(true), _)) if untouched.is_some() => {}
-        Some((Some(_), path)) if verb == "restore" && *which == Which::All && work.reading.has_grown() => {
+        Some((Some(_), path)) if verb == "restore" && *which == OperationsToUndo::All && work.reading.has_grown() => {
             return Err(CommandError::from(anyhow!(
                 "{} exists and lacks entries that were appended to {} since",
                 path.display(),
                 work.reading.name
             ))
-            .hint("use -o FILE or --in-place to restore with these entries"));
+            .with_hint("use -o FILE or --in-place to restore with these entries"));
         }
-        Some((None, path)) if *which == Which::All => {
-            let output = Output::File(path, IfExists::Refuse);
-            placed = Some(Rewriting { output, ..rewriting.clone() });
+        Some((None, path)) if *which == OperationsToUndo::All => {
+            let output = OutputChoice::File(path, IfExists::Refuse);
+            placed = Some(RewriteSettings { output, ..rewriting.clone() });
         }
         _ => {}
     }
@@ -174,30 +176,37 @@ fn undo_operations(
         work.settings = placed;
     }
     work.rendered = operations.iter().filter(|it| ids.contains(&it.id)).map(|it| it.source.digest).collect();
-    let is_whole = *which == Which::All;
-    work.identity = if is_whole && !matches!(work.settings.output, Output::NewSession(_)) {
-        Identity::Source
+    let is_whole = *which == OperationsToUndo::All;
+    work.identity = if is_whole && !matches!(work.settings.output, OutputChoice::NewSession(_)) {
+        ResultIdentity::Source
     } else {
-        Identity::File
+        ResultIdentity::File
     };
-    let intent = Intent::offline(verb, "nothing is left of that operation");
+    let intent = OperationIntent::without_calls(verb, "nothing is left of that operation");
     let outcome = work.rewrite(edits.into(), intent)?;
     let outcome = Outcome { output: untouched.or(outcome.output), ..outcome };
     context.print_outcome(&work.settings.output, &outcome, &report, UndoneText(&report, &outcome))
 }
 
 /// Whether ctxc shortened the session before the archive knew it.
-fn has_lost_past(reading: &Reading, archive: &dyn Archive) -> Result<bool, CommandError> {
+fn has_lost_past(reading: &SessionReading, archive: &dyn Archive) -> Result<bool, CommandError> {
     let Some(known) = &reading.past.known else { return Ok(false) };
     Ok(state_has_placeholder(archive, &known.state).map_err(ApplyError::from)?)
 }
 
 /// The ids of the operations to undo; empty if none is effective.
-fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive) -> Result<Vec<String>, CommandError> {
+fn choose_operations(
+    which: &OperationsToUndo,
+    later: IfDependent,
+    history: &History,
+    archive: &dyn Archive,
+) -> Result<Vec<String>, CommandError> {
     let does = |operation: &&OperationEdits| operation.undoes.is_empty();
     let ids: Vec<String> = match which {
-        Which::All => history.active_operations().filter(does).map(|operation| operation.operation.clone()).collect(),
-        Which::Newest => {
+        OperationsToUndo::All => {
+            history.active_operations().filter(does).map(|operation| operation.operation.clone()).collect()
+        }
+        OperationsToUndo::Newest => {
             // The archive does not list operations that only answered a running call.
             let mut newest = None;
             for operation in history.active_operations().rev().filter(does) {
@@ -208,48 +217,48 @@ fn chosen(which: &Which, later: Later, history: &History, archive: &dyn Archive)
             }
             newest.into_iter().collect()
         }
-        Which::NewestUndo => {
+        OperationsToUndo::NewestUndo => {
             let undo = history.active_operations().rev().find(|operation| !does(operation));
             undo.map(|operation| operation.operation.clone()).into_iter().collect()
         }
-        Which::One(given) => {
+        OperationsToUndo::One(given) => {
             let Some(operation) = archive.find_operation(given)? else {
                 return Err(CommandError::from(anyhow!("no operation {given} in the archive"))
-                    .hint("run `ctxc log SESSION` to list its operations"));
+                    .with_hint("run `ctxc log SESSION` to list its operations"));
             };
             let id = operation.id;
             if history.get(&id).is_none() {
                 return Err(CommandError::from(anyhow!("operation {id} does not belong to this session"))
-                    .hint("run `ctxc log SESSION` to list its operations"));
+                    .with_hint("run `ctxc log SESSION` to list its operations"));
             }
             if let Some(by) = history.active_operations().find(|operation| operation.undoes.contains(&id)) {
                 return Err(CommandError::from(anyhow!("operation {id} was already undone by {}", by.operation))
-                    .hint(format!("run `ctxc undo SESSION --op {}` to redo it", by.operation)));
+                    .with_hint(format!("run `ctxc undo SESSION --op {}` to redo it", by.operation)));
             }
             if history.undone_ids().contains(id.as_str()) {
                 return Err(CommandError::from(anyhow!("operation {id} is already undone"))
-                    .hint("run `ctxc log SESSION` to list its operations"));
+                    .with_hint("run `ctxc log SESSION` to list its operations"));
             }
             vec![id]
         }
     };
-    if *which == Which::All {
+    if *which == OperationsToUndo::All {
         return Ok(ids);
     }
     let standing = history.find_dependents(&ids);
     match (standing.first(), later) {
         (None, _) => Ok(ids),
-        (Some(_), Later::Undo) => Ok(ids.into_iter().chain(standing.into_iter().map(|it| it.later)).collect()),
-        (Some(first), Later::Refuse) => {
+        (Some(_), IfDependent::Undo) => Ok(ids.into_iter().chain(standing.into_iter().map(|it| it.later)).collect()),
+        (Some(first), IfDependent::Refuse) => {
             let list: Vec<&str> = standing.iter().map(|it| it.later.as_str()).collect();
             Err(CommandError::from(anyhow!("cannot undo {} alone: {} depends on it", first.earlier, list.join(", ")))
-                .hint("use --with-later to undo both"))
+                .with_hint("use --with-later to undo both"))
         }
     }
 }
 
 /// The effect of undoing the operations `ids` on the items that they cut.
-fn report(
+fn undone_report(
     work: &OpenSession<'_>,
     ids: &[String],
     operations: &[Operation],
@@ -299,16 +308,16 @@ fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Opera
 
 /// Whether the file at `path` is `of` after the operations of `result`: the same session, with the same edits, and nothing
 /// appended. `None` if there is no file.
-fn is_result(path: &Path, of: &Reading, result: &History, archive: &dyn Archive, ui: &Ui) -> Option<bool> {
+fn is_result(path: &Path, of: &SessionReading, result: &History, archive: &dyn Archive, ui: &Ui) -> Option<bool> {
     if !path.is_file() {
         return None;
     }
     let found = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
-    let Ok(mut reading) = Reading::of(&found, ui) else { return Some(false) };
-    if reading.recognise(archive).is_err() {
+    let Ok(mut reading) = SessionReading::of(&found, ui) else { return Some(false) };
+    if reading.recognise_in(archive).is_err() {
         return Some(false);
     }
-    let state = |reading: &Reading| reading.past.known.as_ref().map(|known| known.state.key());
+    let state = |reading: &SessionReading| reading.past.known.as_ref().map(|known| known.state.key());
     let is_same_session = state(&reading).is_some() && state(&reading) == state(of);
     let version = reading.past.known.as_ref().and_then(|known| known.version.as_ref());
     let is_source = version.is_none_or(Version::is_plain) && !result.changes_something();
@@ -326,11 +335,11 @@ fn redo_by_name(
     let path = reading.path.as_deref().map(std::path::absolute).transpose().map_err(anyhow::Error::from)?;
     let Some((undo, of)) = path.map(|path| newest_undo(&path, archive)).transpose()?.flatten() else {
         return Err(CommandError::from(anyhow!("nothing to redo in {}", reading.name))
-            .hint("run `ctxc log SESSION` to list its operations"));
+            .with_hint("run `ctxc log SESSION` to list its operations"));
     };
     if !of.is_file() {
         return Err(CommandError::from(anyhow!("cannot redo: {} is gone", of.display()))
-            .hint("run `ctxc list --kept` to find it in the archive"));
+            .with_hint("run `ctxc list --kept` to find it in the archive"));
     }
     if reading.has_grown() {
         return Err(CommandError::from(anyhow!(
@@ -338,27 +347,27 @@ fn redo_by_name(
             of.display(),
             reading.name
         ))
-        .hint("run the command that was undone again"));
+        .with_hint("run the command that was undone again"));
     }
-    if !matches!(work.settings.output, Output::NewSession(_)) {
+    if !matches!(work.settings.output, OutputChoice::NewSession(_)) {
         return Err(CommandError::from(anyhow!("cannot redo into another file: {} is still there", of.display()))
-            .hint("run `ctxc undo --redo` without -o and --in-place to go on with it"));
+            .with_hint("run `ctxc undo --redo` without -o and --in-place to go on with it"));
     }
-    let operations = lineage(&reading.past.history, archive)?;
-    let report = report(work, std::slice::from_ref(&undo), &operations, true, archive)?;
-    let edits = OperationEdits { undoes: vec![undo], ..reading.edits(reading.past.pending.clone()) };
+    let operations = read_lineage(&reading.past.history, archive)?;
+    let report = undone_report(work, std::slice::from_ref(&undo), &operations, true, archive)?;
+    let edits = OperationEdits { undoes: vec![undo], ..reading.operation_with(reading.past.pending.clone()) };
     go_on_with(&of, verb, &report, &edits, work, context)
 }
 
-fn no_archive(verb: &str, which: &Which, url: &str) -> CommandError {
-    let verb = if matches!(which, Which::NewestUndo) { "redo" } else { verb };
+fn no_archive_error(verb: &str, which: &OperationsToUndo, url: &str) -> CommandError {
+    let verb = if matches!(which, OperationsToUndo::NewestUndo) { "redo" } else { verb };
     CommandError::from(anyhow!("nothing to {verb}: there is no archive at {}", hide_password(url)))
-        .hint("use --archive if another archive was used")
+        .with_hint("use --archive if another archive was used")
 }
 
 /// Refuses a session of which the archive only has the beginning: the rest may be from a client, or the result of an operation
 /// that the archive does not know.
-fn refuse_unless_whole(reading: &Reading) -> Result<(), CommandError> {
+fn refuse_unless_whole(reading: &SessionReading) -> Result<(), CommandError> {
     let (name, n_lines) = (&reading.name, reading.index.n_lines());
     let is_part = |known: &&KnownSession| known.version.is_none() && known.state.n_lines() < n_lines;
     let Some(known) = reading.past.known.as_ref().filter(is_part) else { return Ok(()) };
@@ -366,11 +375,11 @@ fn refuse_unless_whole(reading: &Reading) -> Result<(), CommandError> {
         "nothing to undo in {name}: the archive has no operation on it, and only the first {} of its {n_lines} lines",
         known.n_lines
     ))
-    .hint("use --archive if another archive was used"))
+    .with_hint("use --archive if another archive was used"))
 }
 
 /// Reports a session without effective operations.
-fn nothing_to_undo(
+fn report_nothing_to_undo(
     verb: &'static str,
     work: &OpenSession<'_>,
     archive: &dyn Archive,
@@ -378,19 +387,19 @@ fn nothing_to_undo(
 ) -> Result<(), CommandError> {
     let (rewriting, ui) = (work.settings, context.ui);
     let name = work.reading.name.clone();
-    let report = report(work, &[], &[], false, archive)?;
+    let report = undone_report(work, &[], &[], false, archive)?;
     let reason = if has_lost_past(&work.reading, archive)? {
-        ui.status(format_args!("nothing changed in {name}: {LOST_PAST}"));
+        ui.print_status(format_args!("nothing changed in {name}: {LOST_PAST}"));
         LOST_PAST
     } else {
         let reason = "the source itself: nothing was removed from it";
-        ui.status(format_args!("nothing changed: {name} is {reason}"));
+        ui.print_status(format_args!("nothing changed: {name} is {reason}"));
         reason
     };
     let outcome = Outcome { unchanged: Some(reason.to_owned()), ..work.outcome_as_is(verb) };
     let mut input = input::open(&rewriting.source)?;
     let path = match &rewriting.output {
-        Output::File(path, existing) if rewriting.mode == Mode::Do => {
+        OutputChoice::File(path, existing) if rewriting.mode == RunMode::Do => {
             refuse_unless_file(path)?;
             let mut staged = StagedFile::create_beside(path, *existing, None)?;
             std::io::copy(&mut input.file, staged.file())?;
@@ -398,12 +407,14 @@ fn nothing_to_undo(
             staged.commit(*existing)?;
             path.clone()
         }
-        Output::Stdout if rewriting.mode == Mode::Do => {
-            let mut stdout = ui.output();
+        OutputChoice::Stdout if rewriting.mode == RunMode::Do => {
+            let mut stdout = ui.raw_output();
             std::io::copy(&mut input.file, &mut stdout).and_then(|_| stdout.flush())?;
             return Ok(());
         }
-        Output::File(..) | Output::Stdout | Output::InPlace(_) | Output::NewSession(_) => PathBuf::from(name),
+        OutputChoice::File(..) | OutputChoice::Stdout | OutputChoice::InPlace(_) | OutputChoice::NewSession(_) => {
+            PathBuf::from(name)
+        }
     };
-    context.print_about(About::Rewrite(&outcome), &report, format_args!("{}\n", path.display()))
+    context.print_about(ResultSubject::Rewrite(&outcome), &report, format_args!("{}\n", path.display()))
 }

@@ -2,21 +2,23 @@
 
 use std::path::PathBuf;
 
-use super::compress::Include;
+use super::compress::IncludedTexts;
 use crate::cli::args::{
     EngineArgs, ExtraArgs, PatternRole, ProtectArgs, RewriteArgs, SelectArgs, SessionArg, SummarizingArgs,
 };
 use crate::cli::context::Context;
 use crate::cli::plan_file;
 use crate::report::calls::cost_of_calls;
-use crate::report::envelope::About;
-use crate::report::look::Look;
+use crate::report::envelope::ResultSubject;
+use crate::report::look::TextLayout;
 use crate::report::run::RunReport;
 use crate::session::error::CommandError;
-use crate::session::options::{Compacting, EngineChoice, Mode, Rewriting, Share, Summaries, Target};
-use crate::session::pipeline::{Pipeline, Sizes};
-use crate::session::quantity::{some_tokens, tokens};
-use crate::session::rewrite::Intent;
+use crate::session::options::{
+    CompactDefaults, CompactSettings, ContextTarget, EngineChoice, Fraction, RewriteSettings, RunMode,
+};
+use crate::session::pipeline::{Pipeline, SizeMeasure};
+use crate::session::quantity::{parse_some_tokens, parse_tokens};
+use crate::session::rewrite::OperationIntent;
 use anyhow::anyhow;
 use clap::Arg;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -54,7 +56,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     #[command(flatten)]
-    what: WhatArgs,
+    what: PipelineArgs,
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
@@ -71,18 +73,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pipeline")]
-struct WhatArgs {
+struct PipelineArgs {
     /// Steps to run, in their fixed order [default: prune; all with --target-tokens]
-    #[arg(long, value_parser = one_of(StepKind::ALL, StepKind::name), value_name = "STEP,...", value_delimiter = ',')]
+    #[arg(long, value_parser = names_parser(StepKind::ALL, StepKind::name), value_name = "STEP,...", value_delimiter = ',')]
     steps: Vec<StepKind>,
     /// Preset for pruning
-    #[arg(long, value_parser = one_of(Preset::ALL, Preset::name), value_name = "NAME")]
+    #[arg(long, value_parser = names_parser(Preset::ALL, Preset::name), value_name = "NAME")]
     preset: Option<Preset>,
     /// Also remove this content when pruning
-    #[arg(long, value_parser = one_of(ExtraRemoval::ALL, ExtraRemoval::name), value_name = "KIND,...", value_delimiter = ',')]
+    #[arg(long, value_parser = names_parser(ExtraRemoval::ALL, ExtraRemoval::name), value_name = "KIND,...", value_delimiter = ',')]
     also: Vec<ExtraRemoval>,
     /// Stop when the context is below N tokens
-    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_some_tokens)]
     target_tokens: Option<Tokens>,
     /// Bands of turns to compress [default with --target-tokens: 0-80:compress, answers only]
     #[arg(long)]
@@ -92,9 +94,9 @@ struct WhatArgs {
     only: Option<PatternRole>,
     /// Also compress these texts
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',')]
-    include: Vec<Include>,
+    include: Vec<IncludedTexts>,
     /// Skip texts of fewer tokens when compressing [default: 20]
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
     min_tokens: Option<Tokens>,
     /// Compact even if the context is within its budget
     #[arg(long)]
@@ -108,7 +110,7 @@ struct WhatArgs {
 }
 
 /// A parser of the `name` of one of `all`, which help and errors list.
-fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+fn names_parser<T: Copy + Send + Sync + 'static, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
@@ -129,38 +131,41 @@ pub(crate) fn hide_borrowed(arg: Arg) -> Arg {
 
 /// The engine; no configuration is needed if no stage shortens texts.
 fn engine_of(shortens: bool, typed: EngineArgs, context: &Context<'_>) -> Result<EngineChoice, CommandError> {
-    if shortens { typed.resolve(context.environment) } else { Ok(EngineChoice::Extract) }
+    if shortens { typed.resolve_engine(context.environment) } else { Ok(EngineChoice::Extract) }
 }
 
 impl Args {
-    fn resolve(mut self, context: &Context<'_>) -> Result<RunRequest, CommandError> {
+    fn resolve_request(mut self, context: &Context<'_>) -> Result<RunRequest, CommandError> {
         let engine = std::mem::take(&mut self.engine);
         if let Some(path) = &self.what.plan {
             let plan = plan_file::read(path)?;
             let session = self.session.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
             let session = session.ok_or_else(|| {
                 CommandError::usage(anyhow!("the plan {} names no session", path.display()))
-                    .hint("put the session before --plan")
+                    .with_hint("put the session before --plan")
             })?;
             let fingerprint = Some(plan.fingerprint);
-            let window = self.summarizing.window();
+            let window = self.summarizing.context_window();
             let is_compact = |stage: &Stage| matches!(stage, Stage::Compact(_));
             let compacting = if plan.stages.iter().any(is_compact) {
-                Some(self.summarizing.resolve(engine.clone(), context.environment)?)
+                Some(self.summarizing.resolve_compact_defaults(engine.clone(), context.environment)?)
             } else {
                 None
             };
             let engine =
                 engine_of(plan.stages.iter().any(|stage| matches!(stage, Stage::Compress(_))), engine, context)?;
-            let rewriting = self.rewrite.resolve(&SessionArg { session: Some(session) }, context)?.in_window(window);
+            let rewriting = self
+                .rewrite
+                .resolve_rewrite_settings(&SessionArg { session: Some(session) }, context)?
+                .in_window(window);
             let stages = plan.stages.into_iter().map(StageSpec::Stage).collect();
             return Ok(RunRequest { rewriting, stages, engine, compacting, target: None, fingerprint });
         }
-        let steps = self.steps();
+        let steps = self.requested_steps();
         let summarizing = std::mem::take(&mut self.summarizing);
-        let window = summarizing.window();
+        let window = summarizing.context_window();
         let compacting = if steps.contains(&StepKind::Compact) {
-            let mut compacting = summarizing.resolve(engine.clone(), context.environment)?;
+            let mut compacting = summarizing.resolve_compact_defaults(engine.clone(), context.environment)?;
             // With a target or `--always`, the size of the context does not matter.
             if self.what.target_tokens.is_some() || self.what.always || self.rewrite.is_forced() {
                 compacting.budget = None;
@@ -173,20 +178,20 @@ impl Args {
         for step in StepKind::in_order(&steps) {
             match step {
                 StepKind::Prune => {
-                    stages.extend(self.prunings(context)?.into_iter().map(|it| StageSpec::Stage(Stage::Prune(it))));
+                    stages.extend(self.prune_stages(context)?.into_iter().map(|it| StageSpec::Stage(Stage::Prune(it))));
                 }
-                StepKind::Compress => stages.push(StageSpec::Stage(Stage::Compress(self.compression(context)?))),
+                StepKind::Compress => stages.push(StageSpec::Stage(Stage::Compress(self.compress_stage(context)?))),
                 StepKind::Compact => stages.push(StageSpec::Compact),
-                StepKind::Truncate => stages.push(StageSpec::Truncate(self.truncation(context))),
+                StepKind::Truncate => stages.push(StageSpec::Truncate(self.truncate_target(context))),
             }
         }
         let target = self.what.target_tokens;
         let engine = engine_of(steps.contains(&StepKind::Compress), engine, context)?;
-        let rewriting = self.rewrite.resolve(&self.session, context)?.in_window(window);
+        let rewriting = self.rewrite.resolve_rewrite_settings(&self.session, context)?.in_window(window);
         Ok(RunRequest { rewriting, stages, engine, compacting, target, fingerprint: None })
     }
 
-    fn steps(&self) -> Vec<StepKind> {
+    fn requested_steps(&self) -> Vec<StepKind> {
         match (self.what.steps.is_empty(), self.what.target_tokens) {
             (false, _) => self.what.steps.clone(),
             (true, Some(_)) => vec![StepKind::Prune, StepKind::Compress, StepKind::Truncate],
@@ -195,18 +200,18 @@ impl Args {
     }
 
     /// The pruning stages: those of the options, or the presets in sequence towards a target.
-    fn prunings(&self, context: &Context<'_>) -> Result<Vec<PruneStage>, CommandError> {
-        let protections = self.protect.stage(&context.environment.config);
+    fn prune_stages(&self, context: &Context<'_>) -> Result<Vec<PruneStage>, CommandError> {
+        let protections = self.protect.resolve_protections(&context.environment.config);
         let preset = self.what.preset;
         let is_custom = self.select.is_typed() || self.extras.is_typed() || !self.what.also.is_empty();
         let with_extras = |stage| {
-            let mut stage = self.extras.added_to(stage);
+            let mut stage = self.extras.apply_to_stage(stage);
             stage.also.extend(&self.what.also);
             stage
         };
         if preset.is_none() && (is_custom || (!self.what.steps.is_empty() && self.what.target_tokens.is_none())) {
             let stage = PruneStage { name: "prune".to_owned(), ..protections };
-            return Ok(vec![with_extras(self.select.put_in(stage)?)]);
+            return Ok(vec![with_extras(self.select.apply_to_stage(stage)?)]);
         }
         let last =
             preset.unwrap_or(if self.what.target_tokens.is_some() { Preset::Aggressive } else { Preset::Standard });
@@ -216,49 +221,49 @@ impl Args {
         // Options take precedence over the preset.
         let stage = |preset: Preset| {
             let stage = preset.prune_stage(protections.clone());
-            let stage = if self.select.is_typed() { self.select.put_in(stage)? } else { stage };
+            let stage = if self.select.is_typed() { self.select.apply_to_stage(stage)? } else { stage };
             Ok(with_extras(stage))
         };
         presets.map(stage).collect()
     }
 
-    fn compression(&self, context: &Context<'_>) -> Result<CompressStage, CommandError> {
+    fn compress_stage(&self, context: &Context<'_>) -> Result<CompressStage, CommandError> {
         let config = &context.environment.config;
         let (bands, only) = match (&self.what.bands, self.what.target_tokens) {
             (Some(bands), _) => (bands.as_str(), self.what.only),
             (None, Some(_)) => (BANDS, self.what.only.or(Some(PatternRole::Assistant))),
             (None, None) => {
                 return Err(CommandError::usage(anyhow!("no bands to compress"))
-                    .hint("use --bands 0-50:compress, or --target-tokens"));
+                    .with_hint("use --bands 0-50:compress, or --target-tokens"));
             }
         };
         let protect_turns = self.protect.turns.unwrap_or(config.protect_turns);
         Ok(CompressStage {
             name: "compress".to_owned(),
             bands: bands.parse().map_err(CommandError::usage)?,
-            only: PatternRole::roles(only),
-            tool_results: self.what.include.contains(&Include::ToolResults),
+            only: PatternRole::roles_of(only),
+            tool_results: self.what.include.contains(&IncludedTexts::ToolResults),
             min_tokens: self.what.min_tokens.map_or(config.min_tokens, |tokens| tokens.0),
             protect_turns: u32::try_from(protect_turns).unwrap_or(u32::MAX),
             texts: None,
         })
     }
 
-    fn truncation(&self, context: &Context<'_>) -> Target {
+    fn truncate_target(&self, context: &Context<'_>) -> ContextTarget {
         let config = &context.environment.config;
-        let share = Target::Share(Share(config.threshold).times(Share(config.headroom)));
-        self.what.target_tokens.map_or(share, Target::Tokens)
+        let share = ContextTarget::Share(Fraction(config.threshold).multiply_by(Fraction(config.headroom)));
+        self.what.target_tokens.map_or(share, ContextTarget::Tokens)
     }
 }
 
 /// The stages of a run.
 #[derive(Debug)]
 struct RunRequest {
-    rewriting: Rewriting,
+    rewriting: RewriteSettings,
     stages: Vec<StageSpec>,
     engine: EngineChoice,
     /// The settings of compactions; `None` if no stage compacts.
-    compacting: Option<Compacting>,
+    compacting: Option<CompactDefaults>,
     /// The size to get below; stages that are not needed for it are skipped.
     target: Option<Tokens>,
     /// The fingerprint of the session that the plan was made for.
@@ -273,12 +278,12 @@ enum StageSpec {
     /// Compact the conversation with the settings for its context window.
     Compact,
     /// Truncate the conversation to this size.
-    Truncate(Target),
+    Truncate(ContextTarget),
 }
 
 impl StageSpec {
     /// The stage for a context window of `window`, with `summaries` for a compaction.
-    fn stage(&self, window: Tokens, summaries: Option<&Summaries>) -> Option<Stage> {
+    fn to_stage(&self, window: Tokens, summaries: Option<&CompactSettings>) -> Option<Stage> {
         match self {
             Self::Stage(stage) => Some(stage.clone()),
             Self::Compact => summaries.map(|summaries| Stage::Compact(summaries.stage.clone())),
@@ -290,34 +295,34 @@ impl StageSpec {
 }
 
 /// A plan with comments shortened to fit a terminal; unchanged for a file.
-fn with_short_comments(plan: &str, look: Look) -> String {
-    let line = |line: &str| if line.contains("},  # ") { look.line(line).into_owned() } else { line.to_owned() };
+fn with_short_comments(plan: &str, look: TextLayout) -> String {
+    let line = |line: &str| if line.contains("},  # ") { look.clip_line(line).into_owned() } else { line.to_owned() };
     plan.lines().fold(String::new(), |plan, it| plan + &line(it) + "\n")
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let request = args.resolve(context)?;
+    let request = args.resolve_request(context)?;
     let mut work = context.open(&request.rewriting)?;
-    let fingerprint = plan_file::name_of(work.reading.index.fingerprint);
+    let fingerprint = plan_file::format_fingerprint(work.reading.index.fingerprint);
     if request.fingerprint.as_ref().is_some_and(|planned| *planned != fingerprint) {
         return Err(CommandError::from(anyhow!("{} has changed since the plan was made", work.reading.name))
-            .hint("make a new plan with --dry-run"));
+            .with_hint("make a new plan with --dry-run"));
     }
-    if request.rewriting.mode == Mode::Do {
-        work.probe()?;
+    if request.rewriting.mode == RunMode::Do {
+        work.probe_output()?;
     }
     // Finding the consequences takes another pass over the file, so it is only done for a target.
-    let sizes = if request.target.is_some() { Sizes::WithWhatFollows } else { Sizes::OfStages };
+    let sizes = if request.target.is_some() { SizeMeasure::WithWhatFollows } else { SizeMeasure::OfStages };
     let window = work.calibration.window;
     let summaries = request.compacting.as_ref().map(|compacting| compacting.in_window(window));
     let mut pipeline = Pipeline::new(&mut work, &request.engine, summaries.as_ref(), sizes)?;
     let mut rows = Vec::new();
     let mut spared = Vec::new();
-    for stage in request.stages.iter().filter_map(|asked| asked.stage(window, summaries.as_ref())) {
+    for stage in request.stages.iter().filter_map(|asked| asked.to_stage(window, summaries.as_ref())) {
         if request.target.is_some_and(|target| pipeline.size < target) {
             spared.push(stage.name().to_owned());
         } else {
-            rows.push(pipeline.take(&stage)?);
+            rows.push(pipeline.run_stage(&stage)?);
         }
     }
     let Pipeline { rewrite, reach, size, .. } = pipeline;
@@ -326,19 +331,19 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         (Some(true), true) => "the context is below the target already",
         (Some(_) | None, _) => "no step found anything to do",
     };
-    let calls = cost_of_calls(rows.iter().filter_map(|row| row.did.calls()));
-    let outcome = work.finish(rewrite, reach, Intent { verb: "run", unchanged, calls })?;
+    let calls = cost_of_calls(rows.iter().filter_map(|row| row.did.server_calls()));
+    let outcome = work.carry_out_plan(rewrite, reach, OperationIntent { verb: "run", unchanged, calls })?;
     let size = if request.target.is_some() { size } else { work.size_after(&outcome) };
     let report = RunReport { outcome, target: request.target, size, reached, stages: rows, spared };
-    if request.rewriting.mode == Mode::Do {
+    if request.rewriting.mode == RunMode::Do {
         return context.print_outcome(&request.rewriting.output, &report.outcome, &report, &report);
     }
     let ui = context.ui;
     let path = work.reading.path.as_deref().map(|path| std::path::absolute(path).unwrap_or(path.to_owned()));
     let session = path.and_then(|path| path.to_str().map(str::to_owned));
-    let plan = report.plan(session.as_deref(), &fingerprint)?;
-    let plan = with_short_comments(&plan, ui.look());
-    context.print_quoted(About::Rewrite(&report.outcome), &report, plan)?;
-    ui.status(report.to_string().trim_end());
+    let plan = report.plan_toml(session.as_deref(), &fingerprint)?;
+    let plan = with_short_comments(&plan, ui.text_layout());
+    context.print_quoted(ResultSubject::Rewrite(&report.outcome), &report, plan)?;
+    ui.print_status(report.to_string().trim_end());
     Ok(())
 }

@@ -9,19 +9,19 @@ use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
 use uuid::Uuid;
 
-use crate::cli::args::{RemovalArgs, find};
+use crate::cli::args::{RemovalArgs, find_session};
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::cli::environment::{data_dir, other_clients};
 use crate::report::scrub::{LeftFile, LeftReason, MaskedFile, ScrubReport};
-use crate::report::size::counted;
+use crate::report::size::count_noun;
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
 use crate::session::find_index::index_path;
-use crate::session::leftovers::leftovers;
-use crate::session::options::{Keep, Mode, Output};
-use crate::session::rewrite::Intent;
-use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_by};
+use crate::session::leftovers::find_leftovers;
+use crate::session::options::{ArchiveChoice, OutputChoice, RunMode};
+use crate::session::rewrite::OperationIntent;
+use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_texts};
 use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
@@ -74,7 +74,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 struct ScopeArgs {
     /// Path, session id or its prefix, or `latest` [default: all sessions of this project]
-    #[arg(value_name = "SESSION", add = completing::sessions(), conflicts_with_all = ["all_projects", "stored"])]
+    #[arg(value_name = "SESSION", add = completing::session_completer(), conflicts_with_all = ["all_projects", "stored"])]
     session: Option<PathBuf>,
     /// Sessions of all projects and of other clients, and all files that clients store
     #[arg(long, conflicts_with = "stored")]
@@ -94,46 +94,46 @@ const LONGEST: u64 = 1 << 20;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
-    let place = args.removal.archive.url(environment)?;
-    let mode = if args.check { Mode::Show } else { args.removal.mode() };
+    let place = args.removal.archive.archive_url(environment)?;
+    let mode = if args.check { RunMode::Show } else { args.removal.mode() };
     context.probe_report(None)?;
     let mut archive =
         if args.of.stored { Some(archives::open_existing(&place)?) } else { archives::open_if_there(&place)? };
     let places = environment.places().ok();
-    let scope = args.of.scope(context)?;
+    let scope = args.of.resolve_scope(context)?;
     let files = ScrubFiles::find(&scope, archive.as_deref(), places.as_ref(), &other_clients())?;
     let mut scrub = Scrub { args, context, place: &place, n_places: BTreeMap::new(), scope, files };
-    let secrets = scrub.secrets(archive.as_deref_mut(), mode)?;
-    let mut report = scrub.find(&secrets, archive.as_deref_mut())?;
+    let secrets = scrub.find_secrets(archive.as_deref_mut(), mode)?;
+    let mut report = scrub.find_places(&secrets, archive.as_deref_mut())?;
     if args.check {
         context.print(&report, format_args!("{report}\n"))?;
         return Ok(if report.has_secrets() { Completion::Errors } else { Completion::Full });
     }
-    if mode == Mode::Show || report.is_nothing() {
+    if mode == RunMode::Show || report.is_nothing() {
         context.print(&report, format_args!("{report}\n"))?;
-        ui.status(NOT_REACHED);
+        ui.print_status(NOT_REACHED);
         return Ok(Completion::Full);
     }
     if !args.removal.yes {
-        ui.status(&report);
+        ui.print_status(&report);
         let question = "mask it? The text is kept nowhere and can never be restored.";
         if !context.confirm(question, "mask secrets", "use --dry-run to see what would be masked")? {
-            ui.status("nothing was masked");
+            ui.print_status("nothing was masked");
             return Ok(Completion::Full);
         }
     }
     report.dry_run = false;
-    scrub.carry_out(&secrets, &mut report)?;
-    scrub.finish(&secrets, report)
+    scrub.mask_secrets(&secrets, &mut report)?;
+    scrub.report_unmasked(&secrets, report)
 }
 
 impl ScopeArgs {
-    fn scope(&self, context: &Context<'_>) -> Result<ScrubScope, CommandError> {
+    fn resolve_scope(&self, context: &Context<'_>) -> Result<ScrubScope, CommandError> {
         Ok(match &self.session {
             _ if self.stored => ScrubScope::Stored,
             _ if self.all_projects => ScrubScope::AllProjects,
             None => ScrubScope::Project,
-            Some(name) => match find(name, context)? {
+            Some(name) => match find_session(name, context)? {
                 FoundSession::File { path, .. } => ScrubScope::Session(path),
                 FoundSession::StandardInput => {
                     return Err(CommandError::usage(anyhow!(
@@ -159,22 +159,26 @@ struct Scrub<'a> {
 
 impl Scrub<'_> {
     /// The texts to mask: the named ones, or those that rules find.
-    fn secrets(&mut self, archive: Option<&mut (dyn Archive + 'static)>, mode: Mode) -> Result<Secrets, CommandError> {
+    fn find_secrets(
+        &mut self,
+        archive: Option<&mut (dyn Archive + 'static)>,
+        mode: RunMode,
+    ) -> Result<Secrets, CommandError> {
         let ui = self.context.ui;
         if self.args.secret {
             return text_on_stdin(ui);
         }
         if let (Some(id), Some(archive)) = (&self.args.op, &archive) {
-            return removed_by(id, &**archive, ui);
+            return removed_texts(id, &**archive, ui);
         }
-        let mut secrets = Secrets::by_rules(key(mode)?.as_bytes());
+        let mut secrets = Secrets::by_rules(mask_key(mode)?.as_bytes());
         let mut learn = |bytes: &[u8]| {
             for kind in secrets.learn_secrets(bytes) {
                 *self.n_places.entry(kind).or_default() += 1;
             }
         };
         for path in &self.files.searched {
-            StopRequested::check_flag(ui.stop())?;
+            StopRequested::check_flag(ui.stop_flag())?;
             // A file that cannot be read is named later.
             let _unread = each_part(path, &mut learn);
         }
@@ -184,13 +188,13 @@ impl Scrub<'_> {
                 (learn.borrow_mut())(bytes);
                 None
             };
-            purge_archive(archive, &mask, PurgeMode::Count, ui.stop())?;
+            purge_archive(archive, &mask, PurgeMode::Count, ui.stop_flag())?;
         }
         Ok(secrets.build_finder().unwrap_or_default())
     }
 
     /// The places of `secrets`.
-    fn find(
+    fn find_places(
         &self,
         secrets: &Secrets,
         archive: Option<&mut (dyn Archive + 'static)>,
@@ -201,22 +205,23 @@ impl Scrub<'_> {
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         let places = context.environment.places().ok();
         // Leftovers may contain partial lines or compressed data, which cannot be searched.
-        let left = leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
+        let left =
+            find_leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
         report.leftovers = left.iter().map(|path| path.display().to_string()).collect();
         if let Some(archive) = archive {
-            report.purged(purge_archive(
+            report.set_purged(purge_archive(
                 archive,
                 &|bytes, attempt| secrets.mask_bytes(bytes, attempt),
                 PurgeMode::Count,
-                ui.stop(),
+                ui.stop_flag(),
             )?);
         }
         let shown = |path: &Path| {
             let name = path.display().to_string();
             secrets.mask_bytes(name.as_bytes(), 0).map_or(name, |masked| String::from_utf8_lossy(&masked).into_owned())
         };
-        for path in self.files.changed() {
-            StopRequested::check_flag(ui.stop())?;
+        for path in self.files.changed_files() {
+            StopRequested::check_flag(ui.stop_flag())?;
             let Ok(masked) = MaskedLines::find(path, &mask) else {
                 report.left.push(LeftFile { path: shown(path), lines: 0, reason: LeftReason::Unreadable });
                 continue;
@@ -234,7 +239,7 @@ impl Scrub<'_> {
             }
         }
         for (path, reason) in &self.files.left {
-            StopRequested::check_flag(ui.stop())?;
+            StopRequested::check_flag(ui.stop_flag())?;
             // Other unreadable files are not our concern.
             let lines = count_masked_lines(path, &mask).unwrap_or(0);
             report.left.extend((lines > 0).then(|| LeftFile { path: shown(path), lines, reason: *reason }));
@@ -244,7 +249,7 @@ impl Scrub<'_> {
     }
 
     /// Masks `secrets`. The archive comes first, so that what is killed before the end finds them in the files again.
-    fn carry_out(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
+    fn mask_secrets(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         // The index of a search has texts of the client's files too; the next search rebuilds it.
@@ -252,24 +257,28 @@ impl Scrub<'_> {
         index.map_or(Ok(()), |path| FindIndex::delete_files(&path)).context("delete the index of `ctxc find`")?;
         if !self.args.of.stored {
             let mut removed = Vec::new();
-            for path in self.files.changed().filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
-                StopRequested::check_flag(ui.stop())?;
+            for path in self.files.changed_files().filter(|path| path.extension().is_some_and(|it| it == "jsonl")) {
+                StopRequested::check_flag(ui.stop_flag())?;
                 match self.remove_thinking(path, secrets) {
                     Ok(true) => removed.push(path.display().to_string()),
                     Ok(false) => {}
                     Err(error) => {
-                        ui.warning(format_args!("{} keeps its thinking: {}", path.display(), error.sentence()));
+                        ui.print_warning(format_args!(
+                            "{} keeps its thinking: {}",
+                            path.display(),
+                            error.as_sentence()
+                        ));
                     }
                 }
             }
             report.thinking_removed = removed;
         }
         if let Some(mut archive) = archives::open_if_there(self.place)? {
-            report.purged(purge_archive(
+            report.set_purged(purge_archive(
                 &mut *archive,
                 &|bytes, at| secrets.mask_bytes(bytes, at),
                 PurgeMode::Mask,
-                ui.stop(),
+                ui.stop_flag(),
             )?);
             archive.rewrite(Rewriter::Everything)?;
         }
@@ -277,7 +286,7 @@ impl Scrub<'_> {
         let archive = archives::open_if_there(self.place)?;
         let places = self.context.environment.places().ok();
         let files = ScrubFiles::find(&self.scope, archive.as_deref(), places.as_ref(), &other_clients())?;
-        for path in files.changed() {
+        for path in files.changed_files() {
             let n_lines = count_masked_lines(path, &mask).unwrap_or(0);
             if n_lines == 0 {
                 continue;
@@ -306,27 +315,31 @@ impl Scrub<'_> {
             return Ok(false);
         }
         let source = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
-        let (output, keep) = (Output::InPlace(IfExists::Replace), Keep::In(self.place.to_owned()));
-        let rewriting = self.context.rewriting(source, output, ThinkingPolicy::Remove, keep)?;
+        let (output, keep) = (OutputChoice::InPlace(IfExists::Replace), ArchiveChoice::In(self.place.to_owned()));
+        let rewriting = self.context.default_rewrite_settings(source, output, ThinkingPolicy::Remove, keep)?;
         let mut work = self.context.open(&rewriting)?;
         let mut rewrite = Rewrite::default();
-        let first = work.reading.named(first_masked(work.reading.transcript(), &mask))?;
+        let first = work.reading.name_errors(first_masked(work.reading.transcript(), &mask))?;
         let Some((line, splices)) = first else { return Ok(false) };
         rewrite.edit_line(line, splices);
-        let outcome = work.finish(rewrite, ThinkingReach::BehindChange, Intent::offline("scrub", "no secret"))?;
+        let outcome = work.carry_out_plan(
+            rewrite,
+            ThinkingReach::BehindChange,
+            OperationIntent::without_calls("scrub", "no secret"),
+        )?;
         Ok(outcome.thinking_removed.entries > 0)
     }
 
     /// Searches again, and reports what could not be masked.
-    fn finish(&self, secrets: &Secrets, mut report: ScrubReport) -> Result<Completion, CommandError> {
+    fn report_unmasked(&self, secrets: &Secrets, mut report: ScrubReport) -> Result<Completion, CommandError> {
         let (context, ui) = (self.context, self.context.ui);
         if let Some(mut archive) = archives::open_if_there(self.place)? {
             let is_in = |bytes: &[u8], _| secrets.is_found_in(bytes).then(|| bytes.to_vec());
-            let purged = purge_archive(&mut *archive, &is_in, PurgeMode::Count, ui.stop())?;
+            let purged = purge_archive(&mut *archive, &is_in, PurgeMode::Count, ui.stop_flag())?;
             let PurgeCounts { lines, objects, operations, records } = purged;
             report.unmasked = lines + objects + operations + records;
         }
-        for path in self.files.changed() {
+        for path in self.files.changed_files() {
             let n_lines =
                 count_masked_lines(path, &|line| secrets.is_found_in(line).then(|| line.to_vec())).unwrap_or(0);
             let path = path.display().to_string();
@@ -336,54 +349,54 @@ impl Scrub<'_> {
         }
         context.print(&report, format_args!("{report}\n"))?;
         if report.unmasked > 0 {
-            ui.warning(format_args!(
+            ui.print_warning(format_args!(
                 "the text is part of the key of {} entries and was not masked; it may be an id or a keyword",
                 report.unmasked
             ));
         }
         if !report.damaged_archives.is_empty() {
-            ui.warning("archives that a repair put aside may hold the text; delete them yourself");
+            ui.print_warning("archives that a repair put aside may hold the text; delete them yourself");
         }
         if !report.left.is_empty() {
-            ui.warning(format_args!(
+            ui.print_warning(format_args!(
                 "{} with secrets {} left as they are; each is named above with the reason",
-                counted(report.left.len() as u64, "file"),
+                count_noun(report.left.len() as u64, "file"),
                 if report.left.len() == 1 { "is" } else { "are" }
             ));
         }
-        for path in self.files.changed().filter(|_| self.args.of.stored) {
+        for path in self.files.changed_files().filter(|_| self.args.of.stored) {
             if path.extension().is_some_and(|it| it == "jsonl")
                 && report.files.iter().any(|it| Path::new(&it.path) == path)
             {
-                archives::say_masked(path, ui);
+                archives::warn_of_masked(path, ui);
             }
         }
         if !report.thinking_removed.is_empty() {
-            ui.status(format_args!(
+            ui.print_status(format_args!(
                 "thinking behind the first mask was removed from {}",
-                counted(report.thinking_removed.len() as u64, "session")
+                count_noun(report.thinking_removed.len() as u64, "session")
             ));
         }
         if matches!(self.place.parse(), Ok(ArchiveUrl::Postgres(_))) {
-            ui.warning(
+            ui.print_warning(
                 "the log, the replicas and the backups of the server still hold the text, and so do its tables until \
                  VACUUM FULL, where you may not run it",
             );
         }
-        ui.status(NOT_REACHED);
+        ui.print_status(NOT_REACHED);
         Ok(if report.unmasked > 0 { Completion::Partial } else { Completion::Full })
     }
 }
 
 /// The key of the tags of masks, so that equal secrets have equal masks in every run. A dry run makes none.
-fn key(mode: Mode) -> Result<String, CommandError> {
+fn mask_key(mode: RunMode) -> Result<String, CommandError> {
     let path = data_dir()?.join("scrub.key");
     let fresh = || format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     match std::fs::read_to_string(&path) {
         Ok(key) => Ok(key),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = fresh();
-            if mode == Mode::Do {
+            if mode == RunMode::Do {
                 write_private(&path, &key).with_context(|| format!("write {}", path.display()))?;
             }
             Ok(key)
@@ -407,6 +420,6 @@ fn text_on_stdin(ui: &Ui) -> Result<Secrets, CommandError> {
     let text = text.trim_end_matches(['\n', '\r']);
     Secrets::of(text).ok_or_else(|| {
         CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secrets::LEAST))
-            .hint("a text this short would match too much")
+            .with_hint("a text this short would match too much")
     })
 }

@@ -9,11 +9,11 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::args::SessionArg;
 use crate::cli::context::Context;
-use crate::report::envelope::About;
-use crate::report::show::{Length, Show, ShownMessage};
+use crate::report::envelope::ResultSubject;
+use crate::report::show::{Show, ShownMessage, TextLength};
 use crate::session::error::CommandError;
 use crate::session::pick::fold_case;
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use ctxc_core::apply::{ReadingOrder, ShownText, Speaker, each_shown_text, read_shown_texts};
 use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{Calibration, LineNo, find_turns, turn_at};
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     last: Option<usize>,
     /// Only this speaker
     #[arg(long, value_enum, value_name = "WHO")]
-    speaker: Option<TypedSpeaker>,
+    speaker: Option<ShowSpeaker>,
     /// Only messages that contain TEXT, ignoring case
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     search: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TypedSpeaker {
+enum ShowSpeaker {
     /// The person
     User,
     /// The model, with its tool calls and thinking
@@ -67,13 +67,13 @@ enum TypedSpeaker {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let source = args.session.find(context)?;
-    let length = if args.full { Length::Full } else { Length::Short };
+    let length = if args.full { TextLength::Full } else { TextLength::Short };
     context.probe_report(source.path())?;
-    let reading = Reading::of(&source, ui)?;
+    let reading = SessionReading::of(&source, ui)?;
     let n_turns = find_turns(&reading.index, &reading.chain).len();
     if let Some(turn) = args.turn.filter(|turn| *turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
-            .hint("turns count from 0; run `ctxc stats` to list them"));
+            .with_hint("turns count from 0; run `ctxc stats` to list them"));
     }
     if let Some(line) = args.line {
         return show_line(reading, LineNo(line.get() - 1), length, context);
@@ -81,10 +81,10 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let default = if args.turn.is_none() && args.search.is_none() { Some(LAST) } else { None };
     let last = args.last.or(default);
     let speaker = args.speaker.map(|speaker| match speaker {
-        TypedSpeaker::User => Speaker::User,
-        TypedSpeaker::Assistant => Speaker::Assistant,
-        TypedSpeaker::Tool => Speaker::Tool,
-        TypedSpeaker::System => Speaker::System,
+        ShowSpeaker::User => Speaker::User,
+        ShowSpeaker::Assistant => Speaker::Assistant,
+        ShowSpeaker::Tool => Speaker::Tool,
+        ShowSpeaker::System => Speaker::System,
     });
     let wanted = args.search.as_deref().map(fold_case);
     let fits = |shown: &ShownText| {
@@ -94,8 +94,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     };
     let mut messages = Vec::new();
     let mut is_stopped = false;
-    reading.named(each_shown_text(reading.transcript(), ReadingOrder::Backward, |shown| {
-        is_stopped = StopRequested::check_flag(ui.stop()).is_err();
+    reading.name_errors(each_shown_text(reading.transcript(), ReadingOrder::Backward, |shown| {
+        is_stopped = StopRequested::check_flag(ui.stop_flag()).is_err();
         if is_stopped || last.is_some_and(|last| messages.len() >= last) {
             return ControlFlow::Break(());
         }
@@ -109,18 +109,23 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     }
     messages.reverse();
     let measure = Calibration::learn_from_usage(&reading.index, &reading.chain);
-    let (session, show) = (reading.session(), Show { messages, length, measure });
-    context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
+    let (session, show) = (reading.session_ref(), Show { messages, length, measure });
+    context.print_quoted(ResultSubject::Session(&session), &show, show.text(ui.text_layout()))?;
     if show.messages.is_empty() {
-        ui.status(format_args!("no matching messages in {}", reading.name));
+        ui.print_status(format_args!("no matching messages in {}", reading.name));
     }
     Ok(())
 }
 
-fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'_>) -> Result<(), CommandError> {
+fn show_line(
+    reading: SessionReading,
+    line: LineNo,
+    length: TextLength,
+    context: &Context<'_>,
+) -> Result<(), CommandError> {
     let ui = context.ui;
-    let session = reading.session();
-    let Reading { file, index, chain, name, .. } = reading;
+    let session = reading.session_ref();
+    let SessionReading { file, index, chain, name, .. } = reading;
     if line.0 >= index.n_lines() {
         return Err(CommandError::usage(anyhow!("no line {} in {name}: it has {}", line.one_based(), index.n_lines())));
     }
@@ -129,11 +134,11 @@ fn show_line(reading: Reading, line: LineNo, length: Length, context: &Context<'
     let turn = place.and_then(|place| turn_at(&find_turns(&index, &chain), place));
     let messages = shown.into_iter().map(|shown| ShownMessage::new(ShownText { turn, ..shown })).collect();
     let show = Show { messages, length, measure: Calibration::learn_from_usage(&index, &chain) };
-    context.print_quoted(About::Session(&session), &show, show.text(ui.look()))?;
+    context.print_quoted(ResultSubject::Session(&session), &show, show.text(ui.text_layout()))?;
     if show.messages.is_empty() {
-        ui.status(format_args!("line {} of {} has no text", line.one_based(), name));
+        ui.print_status(format_args!("line {} of {} has no text", line.one_based(), name));
     } else if place.is_none() {
-        ui.status(format_args!("line {} is inactive: a resume does not send it", line.one_based()));
+        ui.print_status(format_args!("line {} is inactive: a resume does not send it", line.one_based()));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::context::Context;
 use crate::report::prune::PruneText;
 use crate::session::error::CommandError;
-use crate::session::options::Mode;
+use crate::session::options::RunMode;
 use crate::session::slim::slim_session;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -34,10 +34,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let rewriting = args.rewrite.resolve_for_rollouts(&args.session, context)?;
     let report = slim_session(&mut context.open(&rewriting)?)?;
-    let look = context.ui.look();
+    let look = context.ui.text_layout();
     let text = match rewriting.mode {
-        Mode::Show => PruneText::plan(&report, look),
-        Mode::Do => PruneText::run(&report, look),
+        RunMode::Show => PruneText::of_dry_run(&report, look),
+        RunMode::Do => PruneText::of_run(&report, look),
     };
     context.print_outcome(&rewriting.output, &report.outcome, &report, text)
 }

@@ -1,12 +1,12 @@
 //! `ctxc stats`: show token usage.
 
-use crate::cli::args::{ArchiveIfAny, SessionArg};
+use crate::cli::args::{OptionalArchiveArg, SessionArg};
 use crate::cli::context::Context;
-use crate::report::envelope::About;
+use crate::report::envelope::ResultSubject;
 use crate::report::stats::FigureColumns;
 use crate::session::error::CommandError;
-use crate::session::reading::Reading;
-use crate::session::stats::measure;
+use crate::session::reading::SessionReading;
+use crate::session::stats::measure_session;
 use ctxc_core::plan::Bands;
 use ctxc_transcript::session::{FoundBy, FoundSession};
 
@@ -26,27 +26,31 @@ pub(crate) struct Args {
     #[arg(long)]
     bands: Option<String>,
     #[command(flatten)]
-    archive: ArchiveIfAny,
+    archive: OptionalArchiveArg,
 }
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let source = args.session.find(context)?;
     // Statistics work without an archive, even without a home folder for one.
-    let archive = args.archive.url(context.environment).ok();
+    let archive = args.archive.archive_url(context.environment).ok();
     let bands: Bands = args.bands.as_deref().unwrap_or_default().parse().map_err(CommandError::usage)?;
     context.probe_report(source.path())?;
     let ui = context.ui;
-    let window = context.environment.config.window();
+    let window = context.environment.config.context_window();
     // On a terminal the session is named once, by what is printed.
     let source = match source {
-        FoundSession::File { path, by: FoundBy::LatestHere } if ui.look().width.is_some() => {
+        FoundSession::File { path, by: FoundBy::LatestHere } if ui.text_layout().width.is_some() => {
             FoundSession::File { path, by: FoundBy::Id }
         }
         source => source,
     };
-    let mut reading = Reading::of(&source, ui)?;
+    let mut reading = SessionReading::of(&source, ui)?;
     reading.note_unsent_thinking(ui);
-    let stats = measure(&mut reading, &bands, archive.as_deref(), window, ui)?;
+    let stats = measure_session(&mut reading, &bands, archive.as_deref(), window, ui)?;
     let figures = if ui.is_verbose() { FigureColumns::Both } else { FigureColumns::One };
-    context.print_about(About::Usage(&stats.session, stats.usage()), &stats, stats.text(ui.look(), figures))
+    context.print_about(
+        ResultSubject::Usage(&stats.session, stats.context_usage()),
+        &stats,
+        stats.text(ui.text_layout(), figures),
+    )
 }

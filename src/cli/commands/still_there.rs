@@ -7,15 +7,15 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 
 use crate::cli::context::Context;
-use crate::report::envelope::About;
+use crate::report::envelope::ResultSubject;
 use crate::report::outcome::Outcome;
 use crate::report::undone::UndoneReport;
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use crate::session::options::{Keep, Mode, Rewriting};
-use crate::session::reading::Reading;
-use crate::session::write::{command_line, say_resume};
+use crate::session::options::{ArchiveChoice, RewriteSettings, RunMode};
+use crate::session::reading::SessionReading;
+use crate::session::write::{command_line, report_resume};
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::REST;
 use ctxc_core::version::{OperationEdits, Version};
@@ -36,26 +36,33 @@ pub(super) fn go_on_with(
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
     let (ui, reading) = (context.ui, &work.reading);
-    if work.settings.mode == Mode::Do {
+    if work.settings.mode == RunMode::Do {
         note_undone(verb, edits, reading, path, work.settings, ui);
         if session_id(path).is_some() {
             make_newest(path, reading.path.as_deref(), ui);
         }
     }
     let outcome = Outcome { output: Some(path.display().to_string()), ..work.outcome_as_is(verb) };
-    context.print_about(About::Rewrite(&outcome), report, format_args!("{}\n", path.display()))?;
-    ui.status("the source is unchanged; nothing was written");
+    context.print_about(ResultSubject::Rewrite(&outcome), report, format_args!("{}\n", path.display()))?;
+    ui.print_status("the source is unchanged; nothing was written");
     if let Some(id) = session_id(path) {
-        archives::say_masked(path, ui);
-        say_resume(id, path, work.project_elsewhere(path), ui);
+        archives::warn_of_masked(path, ui);
+        report_resume(id, path, work.project_elsewhere(path), ui);
     }
     Ok(())
 }
 
 /// Records in the archive that operations were undone although nothing was written, so that their savings do not count (W-08).
 /// Errors of the archive are ignored.
-fn note_undone(verb: &str, edits: &OperationEdits, reading: &Reading, source: &Path, rewriting: &Rewriting, ui: &Ui) {
-    let Keep::In(url) = &rewriting.keep else { return };
+fn note_undone(
+    verb: &str,
+    edits: &OperationEdits,
+    reading: &SessionReading,
+    source: &Path,
+    rewriting: &RewriteSettings,
+    ui: &Ui,
+) {
+    let ArchiveChoice::In(url) = &rewriting.keep else { return };
     let Some(known) = &reading.past.known else { return };
     let state = known.state.key();
     let read = known.version.as_ref().map_or(state, Version::key);
@@ -80,7 +87,7 @@ fn note_undone(verb: &str, edits: &OperationEdits, reading: &Reading, source: &P
         Ok(archive.commit()?)
     };
     if note().is_err() {
-        ui.detail("the archive cannot be written, so `ctxc gain` still counts what was undone");
+        ui.print_detail("the archive cannot be written, so `ctxc gain` still counts what was undone");
     }
 }
 
@@ -93,18 +100,18 @@ fn make_newest(path: &Path, undone: Option<&Path>, ui: &Ui) {
         let at_rest = SystemTime::now() - Duration::from_secs(REST);
         if let Some(undone) = undone.filter(|undone| *undone != path) {
             let before = at_rest - STEP;
-            if modified(undone)? > before {
+            if modified_time(undone)? > before {
                 set_modified(undone, before)?;
             }
         }
-        if modified(path)? < at_rest { set_modified(path, at_rest) } else { Ok(()) }
+        if modified_time(path)? < at_rest { set_modified(path, at_rest) } else { Ok(()) }
     };
     if let Err(error) = raise() {
-        ui.warning(format_args!("`latest` still names the version that was undone: {}: {error}", path.display()));
+        ui.print_warning(format_args!("`latest` still names the version that was undone: {}: {error}", path.display()));
     }
 }
 
-fn modified(path: &Path) -> std::io::Result<SystemTime> {
+fn modified_time(path: &Path) -> std::io::Result<SystemTime> {
     path.metadata()?.modified()
 }
 

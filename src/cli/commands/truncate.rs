@@ -4,10 +4,10 @@ use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::config::Config;
 use crate::cli::context::Context;
 use crate::report::truncate::{TruncateReport, why_unchanged};
-use crate::session::error::{CommandError, too_low};
-use crate::session::options::{Share, Target};
-use crate::session::quantity::some_tokens;
-use crate::session::rewrite::Intent;
+use crate::session::error::{CommandError, unreachable_target};
+use crate::session::options::{ContextTarget, Fraction};
+use crate::session::quantity::parse_some_tokens;
+use crate::session::rewrite::OperationIntent;
 use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{Rewrite, ThinkingReach, ThinkingRule, truncate_transcript};
 use ctxc_core::plan::TopDownTruncation;
@@ -39,51 +39,54 @@ pub(crate) struct Args {
 struct TruncateTargetArgs {
     /// Target: percent of the context window, or tokens
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["context_window", "threshold"])]
-    target_tokens: Option<Target>,
+    target_tokens: Option<ContextTarget>,
     /// Context window in tokens [default: inferred, 200000 or 1000000]
-    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_some_tokens)]
     context_window: Option<Tokens>,
     /// Part of the context window to fill [default: 0.85]
     #[arg(long, value_name = "PART")]
-    threshold: Option<Share>,
+    threshold: Option<Fraction>,
     /// Scale the target by PART [default: 1.0]
     #[arg(long, value_name = "PART")]
-    headroom: Option<Share>,
+    headroom: Option<Fraction>,
     /// Go as low as possible if the target cannot be reached
     #[arg(long)]
     best_effort: bool,
 }
 
 impl TruncateTargetArgs {
-    fn resolve(&self, config: &Config) -> Target {
-        let headroom = self.headroom.unwrap_or(Share(config.headroom));
-        let threshold = self.threshold.unwrap_or(Share(config.threshold));
+    fn resolve_target(&self, config: &Config) -> ContextTarget {
+        let headroom = self.headroom.unwrap_or(Fraction(config.headroom));
+        let threshold = self.threshold.unwrap_or(Fraction(config.threshold));
         match self.target_tokens {
-            Some(Target::Tokens(tokens)) => Target::Tokens(Tokens(headroom.of(tokens.0))),
-            Some(Target::Share(share)) => Target::Share(share.times(headroom)),
-            None => Target::Share(threshold.times(headroom)),
+            Some(ContextTarget::Tokens(tokens)) => ContextTarget::Tokens(Tokens(headroom.of(tokens.0))),
+            Some(ContextTarget::Share(share)) => ContextTarget::Share(share.multiply_by(headroom)),
+            None => ContextTarget::Share(threshold.multiply_by(headroom)),
         }
     }
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let target = args.target.resolve(&context.environment.config);
-    let rewriting = args.rewrite.resolve(&args.session, context)?.in_window(args.target.context_window);
+    let target = args.target.resolve_target(&context.environment.config);
+    let rewriting =
+        args.rewrite.resolve_rewrite_settings(&args.session, context)?.in_window(args.target.context_window);
     let mut work = context.open(&rewriting)?;
     refuse_cutting(&work.reading)?;
     let target = target.of(work.calibration.window);
-    let strategy = TopDownTruncation::new(target, work.estimate());
+    let strategy = TopDownTruncation::new(target, work.chosen_calibration());
     let thinking = ThinkingRule { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };
     let mut rewrite = Rewrite::default();
     let reading = &work.reading;
-    let truncated = reading.named(truncate_transcript(reading.transcript(), &strategy, thinking, &mut rewrite))?;
+    let truncated =
+        reading.name_errors(truncate_transcript(reading.transcript(), &strategy, thinking, &mut rewrite))?;
     let lowest = truncated.truncation.size;
     if !args.target.best_effort && strategy.is_out_of_reach(lowest) {
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);
-        return Err(too_low(target, lowest).hint(hint));
+        return Err(unreachable_target(target, lowest).with_hint(hint));
     }
     let unchanged = why_unchanged(&strategy, &truncated);
-    let outcome = work.finish(rewrite, thinking.reach, Intent::offline("truncate", &unchanged))?;
+    let outcome =
+        work.carry_out_plan(rewrite, thinking.reach, OperationIntent::without_calls("truncate", &unchanged))?;
     let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
     let report = TruncateReport::new(outcome, &strategy, &truncated, left);
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)

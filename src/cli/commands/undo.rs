@@ -2,12 +2,12 @@
 
 use anyhow::anyhow;
 
-use super::restore_whole::{self, Later, Which};
+use super::restore_whole::{self, IfDependent, OperationsToUndo};
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::completing;
 use crate::cli::context::Context;
 use crate::session::error::CommandError;
-use crate::session::options::Keep;
+use crate::session::options::ArchiveChoice;
 
 pub(crate) const EXAMPLES: &str = "\
 Run it again to undo the operation before; --redo takes back the newest undo. Messages appended since are kept. \
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     /// Operation to undo, as listed by `ctxc log` [default: the newest]
-    #[arg(long, value_name = "ID", add = completing::operations())]
+    #[arg(long, value_name = "ID", add = completing::operation_completer())]
     op: Option<String>,
     /// Undo the newest undo
     #[arg(long, conflicts_with = "op")]
@@ -39,12 +39,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let rewriting = args.rewrite.resolve_for_rollouts(&args.session, context)?;
-    let Keep::In(archive) = &rewriting.keep else {
+    let ArchiveChoice::In(archive) = &rewriting.keep else {
         return Err(CommandError::usage(anyhow!("--no-archive cannot be used with undo"))
-            .hint("removed content is in the archive"));
+            .with_hint("removed content is in the archive"));
     };
-    let newest = if args.redo { Which::NewestUndo } else { Which::Newest };
-    let which = args.op.map_or(newest, Which::One);
-    let later = if args.with_later { Later::Undo } else { Later::Refuse };
+    let newest = if args.redo { OperationsToUndo::NewestUndo } else { OperationsToUndo::Newest };
+    let which = args.op.map_or(newest, OperationsToUndo::One);
+    let later = if args.with_later { IfDependent::Undo } else { IfDependent::Refuse };
     restore_whole::run("undo", &rewriting, archive, &which, later, context)
 }

@@ -4,11 +4,11 @@ use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 
 use crate::session::error::CommandError;
-use crate::session::options::Share;
+use crate::session::options::Fraction;
 
 /// The values of the section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Client {
+pub(crate) struct ClientConfig {
     /// The part of the context window that a compaction in the client may leave in use.
     pub(crate) target: f64,
     /// The part of the context window at which a conversation is compacted automatically (C-05); `None` for never.
@@ -19,13 +19,13 @@ pub(crate) struct Client {
     pub(crate) instructions: Vec<String>,
 }
 
-impl Default for Client {
+impl Default for ClientConfig {
     fn default() -> Self {
         Self { target: 0.5, auto: None, keep: true, instructions: Vec::new() }
     }
 }
 
-impl Client {
+impl ClientConfig {
     pub(super) fn validate(&self) -> Result<(), CommandError> {
         if !(self.target > 0.0 && self.target <= 1.0) {
             return Err(CommandError::usage(anyhow!(
@@ -33,14 +33,14 @@ impl Client {
                 self.target
             )));
         }
-        self.auto().map(drop)
+        self.auto_threshold().map(drop)
     }
 
     /// The part of the context window at which a conversation is compacted automatically.
     ///
     /// # Errors
     /// When the value is not a part.
-    pub(crate) fn auto(&self) -> Result<Option<Share>, CommandError> {
+    pub(crate) fn auto_threshold(&self) -> Result<Option<Fraction>, CommandError> {
         let auto = self.auto.as_deref().map(str::parse).transpose();
         auto.map_err(|error: String| CommandError::usage(anyhow!("client.auto {error}")))
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The values of the section.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Embeddings {
+pub(crate) struct EmbeddingsConfig {
     /// The base URL of the server; without one a search only uses words.
     pub(crate) base_url: Option<String>,
     /// The embeddings model.

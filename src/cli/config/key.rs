@@ -2,7 +2,7 @@
 
 /// The sources that may set a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum KeyScope {
     /// All, including the `ctxc.toml` of a project.
     Anywhere,
     /// All, but a project only to less than the user's value or the default: a cloned repository must not make calls by the
@@ -34,9 +34,9 @@ pub(super) enum ValueForm {
 
 /// A key; one in a section has the name of the section before it, such as `summarization.engine`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Key {
+pub(super) struct ConfigKey {
     pub(super) name: &'static str,
-    pub(super) scope: Scope,
+    pub(super) scope: KeyScope,
     pub(super) form: ValueForm,
 }
 
@@ -50,67 +50,67 @@ pub(in crate::cli) fn is_variable(name: &str) -> bool {
 }
 
 /// All keys, in the order of `ctxc config`.
-pub(super) const KEYS: [Key; 44] = [
-    Key { name: "archive", scope: Scope::Personal, form: ValueForm::Text },
+pub(super) const KEYS: [ConfigKey; 44] = [
+    ConfigKey { name: "archive", scope: KeyScope::Personal, form: ValueForm::Text },
     // Consent can only be given in the user's own file.
-    Key { name: "keep_on_server", scope: Scope::Personal, form: ValueForm::FileOnly },
-    Key { name: "codex_in_place", scope: Scope::Personal, form: ValueForm::FileOnly },
+    ConfigKey { name: "keep_on_server", scope: KeyScope::Personal, form: ValueForm::FileOnly },
+    ConfigKey { name: "codex_in_place", scope: KeyScope::Personal, form: ValueForm::FileOnly },
     // A project could drown the warning by making it permanent.
-    Key { name: "keep_max", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "engine", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "base_url", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "api_key", scope: Scope::Personal, form: ValueForm::Secret },
-    Key { name: "model", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "large_model", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "max_cost", scope: Scope::Personal, form: ValueForm::Number },
-    Key { name: "concurrency", scope: Scope::Lowers, form: ValueForm::Number },
-    Key { name: "attempts", scope: Scope::Lowers, form: ValueForm::Number },
-    Key { name: "timeout", scope: Scope::Lowers, form: ValueForm::Number },
-    Key { name: "timeout_step", scope: Scope::Lowers, form: ValueForm::Number },
-    Key { name: "rpm", scope: Scope::Lowers, form: ValueForm::Number },
-    Key { name: "tokens", scope: Scope::Anywhere, form: ValueForm::Text },
-    Key { name: "min_tokens", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "protect_turns", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "protect_steps", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "protected_tools", scope: Scope::Adds, form: ValueForm::List },
-    Key { name: "protected_files", scope: Scope::Adds, form: ValueForm::List },
-    Key { name: "context_window", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "threshold", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "headroom", scope: Scope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "keep_max", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "engine", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "base_url", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "api_key", scope: KeyScope::Personal, form: ValueForm::Secret },
+    ConfigKey { name: "model", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "large_model", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "max_cost", scope: KeyScope::Personal, form: ValueForm::Number },
+    ConfigKey { name: "concurrency", scope: KeyScope::Lowers, form: ValueForm::Number },
+    ConfigKey { name: "attempts", scope: KeyScope::Lowers, form: ValueForm::Number },
+    ConfigKey { name: "timeout", scope: KeyScope::Lowers, form: ValueForm::Number },
+    ConfigKey { name: "timeout_step", scope: KeyScope::Lowers, form: ValueForm::Number },
+    ConfigKey { name: "rpm", scope: KeyScope::Lowers, form: ValueForm::Number },
+    ConfigKey { name: "tokens", scope: KeyScope::Anywhere, form: ValueForm::Text },
+    ConfigKey { name: "min_tokens", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "protect_turns", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "protect_steps", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "protected_tools", scope: KeyScope::Adds, form: ValueForm::List },
+    ConfigKey { name: "protected_files", scope: KeyScope::Adds, form: ValueForm::List },
+    ConfigKey { name: "context_window", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "threshold", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "headroom", scope: KeyScope::Raises, form: ValueForm::Number },
     // A price affects the limit of costs.
-    Key { name: "prices", scope: Scope::Personal, form: ValueForm::FileOnly },
-    Key { name: "summarization.engine", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "summarization.base_url", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "summarization.api_key", scope: Scope::Personal, form: ValueForm::Secret },
-    Key { name: "summarization.model", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "summarization.chunk_size", scope: Scope::Lowers, form: ValueForm::Number },
-    Key { name: "summarization.keep_recent", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "summarization.max_summary_tokens", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "summarization.clip_first", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "summarization.clip_last", scope: Scope::Raises, form: ValueForm::Number },
-    Key { name: "summarization.context_budget", scope: Scope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "prices", scope: KeyScope::Personal, form: ValueForm::FileOnly },
+    ConfigKey { name: "summarization.engine", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "summarization.base_url", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "summarization.api_key", scope: KeyScope::Personal, form: ValueForm::Secret },
+    ConfigKey { name: "summarization.model", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "summarization.chunk_size", scope: KeyScope::Lowers, form: ValueForm::Number },
+    ConfigKey { name: "summarization.keep_recent", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "summarization.max_summary_tokens", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "summarization.clip_first", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "summarization.clip_last", scope: KeyScope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "summarization.context_budget", scope: KeyScope::Raises, form: ValueForm::Number },
     // A prompt decides what a model does with a transcript.
-    Key { name: "summarization.prompt", scope: Scope::Personal, form: ValueForm::Path },
-    Key { name: "summarization.persona", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "embeddings.base_url", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "embeddings.model", scope: Scope::Personal, form: ValueForm::Text },
-    Key { name: "embeddings.api_key", scope: Scope::Personal, form: ValueForm::Secret },
-    Key { name: "client.target", scope: Scope::Raises, form: ValueForm::Number },
+    ConfigKey { name: "summarization.prompt", scope: KeyScope::Personal, form: ValueForm::Path },
+    ConfigKey { name: "summarization.persona", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "embeddings.base_url", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "embeddings.model", scope: KeyScope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "embeddings.api_key", scope: KeyScope::Personal, form: ValueForm::Secret },
+    ConfigKey { name: "client.target", scope: KeyScope::Raises, form: ValueForm::Number },
     // Only the user decides about automatic actions.
-    Key { name: "client.auto", scope: Scope::Personal, form: ValueForm::Text },
+    ConfigKey { name: "client.auto", scope: KeyScope::Personal, form: ValueForm::Text },
     // Only the user decides whether complete sessions are stored.
-    Key { name: "client.keep", scope: Scope::Personal, form: ValueForm::FileOnly },
+    ConfigKey { name: "client.keep", scope: KeyScope::Personal, form: ValueForm::FileOnly },
     // The instructions end up in a conversation, which a cloned repository must not influence.
-    Key { name: "client.instructions", scope: Scope::Personal, form: ValueForm::FileOnly },
+    ConfigKey { name: "client.instructions", scope: KeyScope::Personal, form: ValueForm::FileOnly },
 ];
 
-impl Key {
-    pub(super) fn named(name: &str) -> Option<Self> {
+impl ConfigKey {
+    pub(super) fn by_name(name: &str) -> Option<Self> {
         KEYS.into_iter().find(|key| key.name == name)
     }
 
     /// The environment variable that sets the key.
-    pub(super) fn variable(self) -> String {
+    pub(super) fn variable_name(self) -> String {
         format!("CTXC_{}", self.name.to_uppercase().replace('.', "_"))
     }
 

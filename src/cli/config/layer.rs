@@ -10,8 +10,8 @@ use anyhow::anyhow;
 use serde::Serialize;
 use toml::{Table, Value};
 
-use super::key::{KEYS, Key, Scope, ValueForm};
-use super::pairs::{Pair, pairs};
+use super::key::{ConfigKey, KEYS, KeyScope, ValueForm};
+use super::pairs::{ConfigPair, parse_pairs};
 use crate::cli::settings::Setting;
 use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
@@ -49,7 +49,7 @@ impl Display for Source {
 
 /// The keys that one source sets.
 #[derive(Clone, Debug)]
-pub(crate) struct Layer {
+pub(crate) struct ConfigLayer {
     pub(crate) source: Source,
     /// The values by name of the key, including the name of its section.
     pub(super) table: Table,
@@ -61,7 +61,7 @@ pub(crate) struct Layer {
     missing: BTreeMap<&'static str, String>,
 }
 
-impl Layer {
+impl ConfigLayer {
     /// The layers of the user, strongest first: the environment through `variable`, and the file in `user_folder`.
     ///
     /// # Errors
@@ -99,13 +99,13 @@ impl Layer {
     fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
         let mut layer = Self::empty(Source::Environment);
         for key in KEYS.into_iter().filter(|key| key.form != ValueForm::FileOnly) {
-            let name = key.variable();
+            let name = key.variable_name();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
             let value = value.into_string().map_err(|_| CommandError::usage(anyhow!("{name} is not valid UTF-8")))?;
             if key.form == ValueForm::Secret {
                 layer.set_secret(key, &value, &name, variable)?;
             } else {
-                layer.table.insert(key.name.to_owned(), key.form.value(&name, value)?);
+                layer.table.insert(key.name.to_owned(), key.form.parse_value(&name, value)?);
             }
         }
         Ok(layer)
@@ -118,12 +118,12 @@ impl Layer {
     pub(crate) fn of_command_line(typed: &[Setting]) -> Result<Self, CommandError> {
         let mut layer = Self::empty(Source::CommandLine);
         for (name, value) in typed {
-            let key = Key::named(name).ok_or_else(|| unknown(name, "--config"))?;
+            let key = ConfigKey::by_name(name).ok_or_else(|| unknown_key_error(name, "--config"))?;
             if let ValueForm::Secret | ValueForm::FileOnly = key.form {
                 let error = CommandError::usage(anyhow!("{name} cannot be set on the command line"));
-                return Err(error.hint("set it in your own configuration"));
+                return Err(error.with_hint("set it in your own configuration"));
             }
-            layer.table.insert(name.clone(), key.form.value(name, value.clone())?);
+            layer.table.insert(name.clone(), key.form.parse_value(name, value.clone())?);
         }
         Ok(layer)
     }
@@ -146,25 +146,25 @@ impl Layer {
             Some(at) => format!("{}, line {}", path.display(), line(at)),
             None => path.display().to_string(),
         };
-        let pairs = pairs(&text).map_err(|error| {
+        let pairs = parse_pairs(&text).map_err(|error| {
             let place = place(error.span().map(|span| span.start));
             CommandError::usage(anyhow!("invalid configuration in {place}: {}", error.message()))
         })?;
         let mut layer = Self::empty(source);
-        for Pair { name, at, value } in pairs {
+        for ConfigPair { name, at, value } in pairs {
             layer.lines.insert(name.clone(), line(at));
             let place = place(Some(at));
-            let Some(key) = Key::named(&name) else {
-                return Err(unknown(&name, &place));
+            let Some(key) = ConfigKey::by_name(&name) else {
+                return Err(unknown_key_error(&name, &place));
             };
-            if key.scope == Scope::Personal && matches!(layer.source, Source::Project(_)) {
+            if key.scope == KeyScope::Personal && matches!(layer.source, Source::Project(_)) {
                 return Err(CommandError::usage(anyhow!(
                     "invalid configuration in {place}: a project cannot set {name:?}"
                 ))
-                .hint(match key.form {
+                .with_hint(match key.form {
                     ValueForm::FileOnly => "set it in your own configuration".to_owned(),
                     ValueForm::Text | ValueForm::Path | ValueForm::Number | ValueForm::List | ValueForm::Secret => {
-                        format!("set it in your own configuration, or as {}", key.variable())
+                        format!("set it in your own configuration, or as {}", key.variable_name())
                     }
                 }));
             }
@@ -190,19 +190,19 @@ impl Layer {
     /// Sets the key of a server to `text` from `place`, or to the value of the variable that `text` names.
     fn set_secret(
         &mut self,
-        key: Key,
+        key: ConfigKey,
         text: &str,
         place: &str,
         variable: &impl Fn(&str) -> Option<OsString>,
     ) -> Result<(), CommandError> {
         let secret = match text.strip_prefix("env:") {
-            None => secret(text, place)?,
+            None => parse_server_key(text, place)?,
             Some(name) => {
                 let Some(value) = variable(name).filter(|value| !value.is_empty()) else {
                     self.missing.insert(key.name, name.to_owned());
                     return Ok(());
                 };
-                secret(&value.to_string_lossy(), name)?
+                parse_server_key(&value.to_string_lossy(), name)?
             }
         };
         self.secrets.insert(key.name, secret);
@@ -211,22 +211,22 @@ impl Layer {
     }
 
     /// The key of a server that the layer sets under `name`.
-    pub(crate) fn secret(&self, name: &str) -> Option<&ApiKey> {
+    pub(crate) fn server_key(&self, name: &str) -> Option<&ApiKey> {
         self.secrets.get(name)
     }
 
     /// The unset variable that the key called `name` is to be read from.
-    pub(crate) fn missing(&self, name: &str) -> Option<&str> {
+    pub(crate) fn missing_variable(&self, name: &str) -> Option<&str> {
         self.missing.get(name).map(String::as_str)
     }
 
     /// Whether the layer sets the key called `name`.
-    pub(crate) fn sets(&self, name: &str) -> bool {
+    pub(crate) fn sets_key(&self, name: &str) -> bool {
         self.table.contains_key(name)
     }
 
     /// Whether the layer sets the key called `name` to the text `value`.
-    pub(crate) fn says(&self, name: &str, value: &str) -> bool {
+    pub(crate) fn sets_text(&self, name: &str, value: &str) -> bool {
         self.table.get(name).and_then(Value::as_str) == Some(value)
     }
 
@@ -236,7 +236,7 @@ impl Layer {
     }
 
     /// The error of a value of the key called `name` that is of another type.
-    pub(super) fn wrong_value(&self, name: &str, problem: &str) -> CommandError {
+    pub(super) fn wrong_type_error(&self, name: &str, problem: &str) -> CommandError {
         let place = match self.lines.get(name) {
             Some(line) => format!("{}, line {line}", self.source),
             None => self.source.to_string(),
@@ -249,7 +249,7 @@ impl Layer {
     }
 
     /// The error of an invalid value in the layer.
-    pub(super) fn wrong(&self, problem: &str) -> CommandError {
+    pub(super) fn invalid_value_error(&self, problem: &str) -> CommandError {
         CommandError::usage(anyhow!("invalid configuration in {}: {problem}", self.source))
     }
 }
@@ -258,46 +258,45 @@ impl Layer {
 pub(crate) const SET: &str = "(set)";
 
 /// The error of an unknown key.
-fn unknown(name: &str, place: &str) -> CommandError {
+fn unknown_key_error(name: &str, place: &str) -> CommandError {
     let error = CommandError::usage(anyhow!("invalid configuration in {place}: unknown key {name:?}"));
     let distance = |key: &str| strsim::damerau_levenshtein(key, name);
     let nearest = KEYS.iter().map(|key| key.name).min_by_key(|key| distance(key));
     if let Some(nearest) = nearest.filter(|key| distance(key) <= 3.min(name.len() / 3)) {
-        return error.hint(format!("did you mean {nearest}?"));
+        return error.with_hint(format!("did you mean {nearest}?"));
     }
     let of_section = |section: &str| {
         let keys = KEYS.iter().filter_map(|key| key.name.strip_prefix(section)?.strip_prefix('.'));
         keys.collect::<Vec<_>>().join(", ")
     };
-    match name.split_once('.').filter(|(section, _)| Key::is_section(section)) {
-        Some((section, _)) => error.hint(format!("the keys of [{section}] are {}", of_section(section))),
-        None if Key::is_section(name) => {
-            error.hint(format!("[{name}] is a section: its keys are {}", of_section(name)))
+    match name.split_once('.').filter(|(section, _)| ConfigKey::is_section(section)) {
+        Some((section, _)) => error.with_hint(format!("the keys of [{section}] are {}", of_section(section))),
+        None if ConfigKey::is_section(name) => {
+            error.with_hint(format!("[{name}] is a section: its keys are {}", of_section(name)))
         }
-        None => error.hint(format!("the keys are {}", KEYS.map(|key| key.name).join(", "))),
+        None => error.with_hint(format!("the keys are {}", KEYS.map(|key| key.name).join(", "))),
     }
 }
 
 /// The key of a server from the value at `place`.
-fn secret(text: &str, place: &str) -> Result<ApiKey, CommandError> {
+fn parse_server_key(text: &str, place: &str) -> Result<ApiKey, CommandError> {
     text.parse().map_err(|error| CommandError::usage(anyhow::Error::new(error).context(format!("read {place}"))))
 }
 
 impl ValueForm {
     /// The value of `name` from text without the types of a file.
-    fn value(self, name: &str, text: String) -> Result<Value, CommandError> {
+    fn parse_value(self, name: &str, text: String) -> Result<Value, CommandError> {
         Ok(match self {
             Self::Text | Self::Path | Self::FileOnly | Self::Secret => Value::String(text),
             Self::List => Value::Array(text.split(',').map(|piece| Value::String(piece.trim().to_owned())).collect()),
-            Self::Number => {
-                number(&text).ok_or_else(|| CommandError::usage(anyhow!("{name} must be a number, not {text:?}")))?
-            }
+            Self::Number => parse_number(&text)
+                .ok_or_else(|| CommandError::usage(anyhow!("{name} must be a number, not {text:?}")))?,
         })
     }
 }
 
 /// A number in TOML, integer or float.
-fn number(text: &str) -> Option<Value> {
+fn parse_number(text: &str) -> Option<Value> {
     let whole = text.trim().parse().ok().map(Value::Integer);
     whole.or_else(|| text.trim().parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float))
 }

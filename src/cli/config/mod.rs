@@ -9,6 +9,6 @@ mod summarization;
 mod values;
 
 pub(super) use key::is_variable;
-pub(super) use layer::{Layer, SET, Source};
+pub(super) use layer::{ConfigLayer, SET, Source};
 pub(super) use summarization::LEAST_TOKENS as LEAST_SUMMARY_TOKENS;
-pub(super) use values::{Config, Row, keep_careful};
+pub(super) use values::{Config, ConfigRow, keep_careful};

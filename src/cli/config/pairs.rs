@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use toml::de::DeTable;
 use toml::{Spanned, Value};
 
-use super::key::Key;
+use super::key::ConfigKey;
 
 /// A value and its key.
 #[derive(Clone, Debug)]
-pub(super) struct Pair {
+pub(super) struct ConfigPair {
     /// The name of the key, including that of its section.
     pub(super) name: String,
     /// The position of the key in the file, in bytes.
@@ -18,27 +18,27 @@ pub(super) struct Pair {
 }
 
 /// The pairs of `text`, with sections flattened.
-pub(super) fn pairs(text: &str) -> Result<Vec<Pair>, toml::de::Error> {
+pub(super) fn parse_pairs(text: &str) -> Result<Vec<ConfigPair>, toml::de::Error> {
     let top: BTreeMap<Spanned<String>, Spanned<Value>> = toml::from_str(text)?;
     let mut pairs = Vec::new();
     for (name, value) in top {
         let at = name.span().start;
         match (name.into_inner(), value.into_inner()) {
-            (section, Value::Table(table)) if Key::is_section(&section) => {
-                let places = places(text, &section)?;
+            (section, Value::Table(table)) if ConfigKey::is_section(&section) => {
+                let places = key_positions(text, &section)?;
                 pairs.extend(table.into_iter().map(|(name, value)| {
                     let at = places.get(&name).copied().unwrap_or(at);
-                    Pair { name: format!("{section}.{name}"), at, value }
+                    ConfigPair { name: format!("{section}.{name}"), at, value }
                 }));
             }
-            (name, value) => pairs.push(Pair { name, at, value }),
+            (name, value) => pairs.push(ConfigPair { name, at, value }),
         }
     }
     Ok(pairs)
 }
 
 /// The positions of the keys of `section`, which parsed values do not have.
-fn places(text: &str, section: &str) -> Result<BTreeMap<String, usize>, toml::de::Error> {
+fn key_positions(text: &str, section: &str) -> Result<BTreeMap<String, usize>, toml::de::Error> {
     let document = DeTable::parse(text)?;
     let found = document.get_ref().iter().find(|(name, _)| *name.get_ref() == section);
     let table = found.and_then(|(_, value)| value.get_ref().as_table());

@@ -14,7 +14,7 @@ pub(crate) const LEAST_TOKENS: u64 = 16;
 
 /// The values of the section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Summarization {
+pub(crate) struct SummarizationConfig {
     /// The engine; the default is `chat` if the section names a server, a key or a model, else the main engine.
     pub(crate) engine: Option<EngineName>,
     /// The base URL of the server; the default is the main server.
@@ -41,7 +41,7 @@ pub(crate) struct Summarization {
     pub(crate) persona: String,
 }
 
-impl Default for Summarization {
+impl Default for SummarizationConfig {
     fn default() -> Self {
         Self {
             engine: None,
@@ -60,15 +60,15 @@ impl Default for Summarization {
     }
 }
 
-impl Summarization {
+impl SummarizationConfig {
     /// The engine, if the section determines it.
-    pub(crate) fn engine(&self) -> Option<EngineName> {
+    pub(crate) fn chosen_engine(&self) -> Option<EngineName> {
         let names_server = self.base_url.is_some() || self.api_key.is_some() || self.model.is_some();
         self.engine.or_else(|| names_server.then_some(EngineName::Chat))
     }
 
     /// The compaction stage before the context window is known.
-    pub(crate) fn stage(&self) -> CompactStage {
+    pub(crate) fn compact_stage(&self) -> CompactStage {
         let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let (chunk_size, keep_recent) = (size(self.chunk_size), size(self.keep_recent));
         let Self { clip_first, clip_last, .. } = *self;

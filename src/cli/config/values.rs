@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::client::Client;
-use super::embeddings::Embeddings;
-use super::key::{KEYS, Scope};
-use super::layer::{Layer, Source};
-use super::summarization::Summarization;
+use super::client::ClientConfig;
+use super::embeddings::EmbeddingsConfig;
+use super::key::{KEYS, KeyScope};
+use super::layer::{ConfigLayer, Source};
+use super::summarization::SummarizationConfig;
 use crate::session::error::CommandError;
 use crate::session::options::{EngineName, Estimate};
 use crate::session::quantity;
@@ -72,17 +72,17 @@ pub(crate) struct Config {
     /// The prices of models, which take precedence over the built-in table.
     pub(crate) prices: BTreeMap<String, Price>,
     /// The section `[summarization]`.
-    pub(crate) summarization: Summarization,
+    pub(crate) summarization: SummarizationConfig,
     /// The section `[embeddings]`.
-    pub(crate) embeddings: Embeddings,
+    pub(crate) embeddings: EmbeddingsConfig,
     /// The section `[client]`.
-    pub(crate) client: Client,
+    pub(crate) client: ClientConfig,
 }
 
 /// One key as it is set.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "ConfigRow")]
-pub(crate) struct Row {
+pub(crate) struct ConfigRow {
     pub(crate) key: &'static str,
     /// The value; null where it has none.
     #[schemars(with = "Option<serde_json::Value>")]
@@ -118,9 +118,9 @@ impl Default for Config {
             threshold: 0.85,
             headroom: 1.0,
             prices: BTreeMap::new(),
-            summarization: Summarization::default(),
-            embeddings: Embeddings::default(),
-            client: Client::default(),
+            summarization: SummarizationConfig::default(),
+            embeddings: EmbeddingsConfig::default(),
+            client: ClientConfig::default(),
         }
     }
 }
@@ -130,25 +130,25 @@ impl Config {
     ///
     /// # Errors
     /// When a layer has an invalid value; the message names the layer.
-    pub(crate) fn of(layers: &[Layer]) -> Result<Self, CommandError> {
+    pub(crate) fn of(layers: &[ConfigLayer]) -> Result<Self, CommandError> {
         let mut table = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         for layer in layers.iter().rev() {
             let below = table.clone();
-            layer.table.iter().for_each(|(name, value)| set(&mut table, name, value.clone()));
+            layer.table.iter().for_each(|(name, value)| set_value(&mut table, name, value.clone()));
             let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
-            let so_far = so_far.map_err(|error| Self::wrong_value(below, layer, error))?;
-            so_far.validate().map_err(|error| layer.wrong(&error.sentence()))?;
+            let so_far = so_far.map_err(|error| Self::wrong_value_error(below, layer, error))?;
+            so_far.validate().map_err(|error| layer.invalid_value_error(&error.as_sentence()))?;
         }
         Value::Table(table).try_into().map_err(CommandError::usage)
     }
 
     /// The `error` of the values of `layer` on top of those `below`, with the key that it does not name.
-    fn wrong_value(mut below: Table, layer: &Layer, error: toml::de::Error) -> CommandError {
+    fn wrong_value_error(mut below: Table, layer: &ConfigLayer, error: toml::de::Error) -> CommandError {
         for (name, value) in &layer.table {
-            set(&mut below, name, value.clone());
+            set_value(&mut below, name, value.clone());
             let so_far: Result<Self, _> = Value::Table(below.clone()).try_into();
             if let Err(error) = so_far {
-                return layer.wrong_value(name, error.message());
+                return layer.wrong_type_error(name, error.message());
             }
         }
         CommandError::usage(error)
@@ -186,32 +186,32 @@ impl Config {
             }
         }
         if let Some(text) = &self.keep_max {
-            quantity::size(text).map_err(|error| CommandError::usage(anyhow!("keep_max: {error}")))?;
+            quantity::parse_size(text).map_err(|error| CommandError::usage(anyhow!("keep_max: {error}")))?;
         }
         self.summarization.validate()?;
         self.client.validate()
     }
 
     /// The configured context window; `None` if the session decides (W-04).
-    pub(crate) fn window(&self) -> Option<Tokens> {
+    pub(crate) fn context_window(&self) -> Option<Tokens> {
         self.context_window.map(Tokens)
     }
 
     /// The size of the archive, in bytes, above which the user is warned (N-13).
     pub(crate) fn keep_max(&self) -> Option<u64> {
-        quantity::size(self.keep_max.as_ref()?).ok()
+        quantity::parse_size(self.keep_max.as_ref()?).ok()
     }
 
     /// All keys with their values, if they have one, and the sources of these.
-    pub(crate) fn rows(layers: &[Layer]) -> Result<Vec<Row>, CommandError> {
+    pub(crate) fn rows_of_layers(layers: &[ConfigLayer]) -> Result<Vec<ConfigRow>, CommandError> {
         let defaults = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         let rows = KEYS.iter().map(|key| {
             let set = layers.iter().find_map(|layer| Some((layer.table.get(key.name)?, &layer.source)));
             let (value, source) = match set {
                 Some((value, source)) => (Some(value.clone()), source.clone()),
-                None => (get(&defaults, key.name).cloned(), Source::Default),
+                None => (value_of(&defaults, key.name).cloned(), Source::Default),
             };
-            Row { key: key.name, value, source }
+            ConfigRow { key: key.name, value, source }
         });
         Ok(rows.collect())
     }
@@ -219,24 +219,25 @@ impl Config {
 
 /// Restricts the project's layer to values that are more careful than those of the weaker layers: lower limits, higher
 /// minimums, and lists added to theirs.
-pub(crate) fn keep_careful(layers: &mut [Layer]) {
+pub(crate) fn keep_careful(layers: &mut [ConfigLayer]) {
     let Some(at) = layers.iter().position(|layer| matches!(layer.source, Source::Project(_))) else { return };
-    let Some((project, weaker)) = layers.get_mut(at..).and_then(<[Layer]>::split_first_mut) else { return };
+    let Some((project, weaker)) = layers.get_mut(at..).and_then(<[ConfigLayer]>::split_first_mut) else { return };
     // A default that is not a table has no keys.
     let defaults = Table::try_from(Config::default()).unwrap_or_default();
     for key in KEYS {
         let Some(value) = project.table.get(key.name) else { continue };
-        let otherwise = weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| get(&defaults, key.name));
+        let otherwise =
+            weaker.iter().find_map(|layer| layer.table.get(key.name)).or_else(|| value_of(&defaults, key.name));
         // A value that is not a number is refused later, with the name of its layer.
-        let numbers = amount(value).zip(otherwise.and_then(amount));
+        let numbers = as_number(value).zip(otherwise.and_then(as_number));
         let is_careful = match key.scope {
-            Scope::Anywhere | Scope::Personal | Scope::Adds => true,
-            Scope::Lowers => numbers.is_none_or(|(new, old)| new <= old),
-            Scope::Raises => otherwise.is_some() && numbers.is_none_or(|(new, old)| new >= old),
+            KeyScope::Anywhere | KeyScope::Personal | KeyScope::Adds => true,
+            KeyScope::Lowers => numbers.is_none_or(|(new, old)| new <= old),
+            KeyScope::Raises => otherwise.is_some() && numbers.is_none_or(|(new, old)| new >= old),
         };
         if !is_careful {
             project.table.remove(key.name);
-        } else if let (Scope::Adds, Some(Value::Array(known)), Some(Value::Array(values))) =
+        } else if let (KeyScope::Adds, Some(Value::Array(known)), Some(Value::Array(values))) =
             (key.scope, otherwise.cloned(), project.table.get_mut(key.name))
         {
             let added: Vec<Value> = values.drain(..).filter(|value| !known.contains(value)).collect();
@@ -246,12 +247,12 @@ pub(crate) fn keep_careful(layers: &mut [Layer]) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no limit comes near 2^52")]
-fn amount(value: &Value) -> Option<f64> {
+fn as_number(value: &Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 /// Sets the key called `name`, in its section if it has one.
-fn set(table: &mut Table, name: &str, value: Value) {
+fn set_value(table: &mut Table, name: &str, value: Value) {
     let Some((section, name)) = name.split_once('.') else {
         table.insert(name.to_owned(), value);
         return;
@@ -262,7 +263,7 @@ fn set(table: &mut Table, name: &str, value: Value) {
     }
 }
 
-fn get<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
+fn value_of<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
     match name.split_once('.') {
         Some((section, name)) => table.get(section)?.as_table()?.get(name),
         None => table.get(name),

@@ -80,12 +80,12 @@ impl LineEntry {
     }
 
     /// Whether the line has no text to show.
-    pub(crate) fn is_silent(&self) -> bool {
+    pub(crate) fn has_no_text(&self) -> bool {
         self.texts.is_empty()
     }
 
     /// The uuid of the entry and the operations that removed it, in one sentence.
-    pub(crate) fn origin(&self) -> String {
+    pub(crate) fn origin_text(&self) -> String {
         let entry = self.uuid.as_deref().map_or("an entry without uuid".to_owned(), |uuid| format!("entry {uuid}"));
         match self.operations.as_slice() {
             [] => entry,
@@ -114,17 +114,17 @@ impl fmt::Display for LineEntry {
     /// A single text is printed without a heading, so that it can be piped; several texts have a heading with their kind each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [Passage { text, .. }] = self.texts.as_slice() {
-            return write_ended(text, f);
+            return write_with_newline(text, f);
         }
         self.texts.iter().try_for_each(|Passage { kind, text, .. }| {
             writeln!(f, "--- {kind}")?;
-            write_ended(text, f)
+            write_with_newline(text, f)
         })
     }
 }
 
 /// Writes `text`, and a line break if it does not end with one.
-fn write_ended(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_with_newline(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(text)?;
     if text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }
 }
@@ -134,7 +134,7 @@ impl fmt::Display for Shown {
         match &self.entry {
             Entry::Operation(operation) => operation.fmt(f),
             Entry::Line(line) => line.fmt(f),
-            Entry::Record(record) => write_ended(&record.text, f),
+            Entry::Record(record) => write_with_newline(&record.text, f),
         }
     }
 }

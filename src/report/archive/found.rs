@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::snippet::snippet;
+use super::snippet::match_snippet;
 use crate::report::when::to_second;
 use ctxc_engine::Usd;
 use ctxc_store::{Document, Hit};
@@ -69,7 +69,7 @@ impl FoundEntry {
             speaker,
             time: time.map(to_second),
             operation: hit.operation,
-            snippet: snippet(query, &text),
+            snippet: match_snippet(query, &text),
         }
     }
 }

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FoundEntry, OperationRow};
-use crate::report::look::Look;
+use crate::report::look::TextLayout;
 use crate::report::session::short_id;
-use crate::report::size::{bytes, counted};
-use crate::report::table::{Cell, Table};
+use crate::report::size::{count_noun, format_bytes};
+use crate::report::table::{Table, TableCell};
 use ctxc_core::version::SessionSize;
 use ctxc_store::Contents;
 use ctxc_transcript::text::Tokens;
@@ -26,7 +26,7 @@ pub(crate) struct Holdings {
     /// The size of each session, largest first; empty where they are not listed.
     pub(crate) sessions: Vec<SizeRow>,
     #[serde(skip)]
-    look: Look,
+    look: TextLayout,
 }
 
 /// The size of a session in the archive.
@@ -63,23 +63,23 @@ struct HoldingCounts {
 
 impl Holdings {
     /// The archive at the URL `archive`, without lists of its contents.
-    pub(crate) fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: Look) -> Self {
+    pub(crate) fn new(archive: String, contents: Contents, file_bytes: Option<u64>, look: TextLayout) -> Self {
         let counts = HoldingCounts { contents, file_bytes };
         Self { archive, counts, operations: Vec::new(), entries: Vec::new(), sessions: Vec::new(), look }
     }
 
     /// The archive and its totals in two lines.
-    pub(crate) fn summary(&self) -> String {
+    pub(crate) fn summary_text(&self) -> String {
         let HoldingCounts { contents: Contents { operations, lines, line_bytes, records, .. }, file_bytes } =
             self.counts;
-        let within = file_bytes.map(|size| format!("; {} on disk", bytes(size))).unwrap_or_default();
+        let within = file_bytes.map(|size| format!("; {} on disk", format_bytes(size))).unwrap_or_default();
         format!(
             "archive   {}\nholds     {}, {} ({}), {}{within}",
             self.archive,
-            counted(operations, "operation"),
-            counted(lines, "line"),
-            bytes(line_bytes),
-            counted(records, "record")
+            count_noun(operations, "operation"),
+            count_noun(lines, "line"),
+            format_bytes(line_bytes),
+            count_noun(records, "record")
         )
     }
 }
@@ -89,15 +89,16 @@ impl fmt::Display for Holdings {
         if !self.operations.is_empty() {
             let mut table = Table::new(&["operation", "time", "verb", "before", "after", "items", "session"]);
             for row in &self.operations {
-                let tokens = |tokens: Option<Tokens>| tokens.map_or(Cell::from("-"), |tokens| Cell::Count(tokens.0));
-                let usage = row.usage();
+                let tokens =
+                    |tokens: Option<Tokens>| tokens.map_or(TableCell::from("-"), |tokens| TableCell::Count(tokens.0));
+                let usage = row.usage_change();
                 table.push(vec![
-                    Cell::Whole(row.id.clone()),
+                    TableCell::Whole(row.id.clone()),
                     row.time.as_str().into(),
                     row.verb.as_str().into(),
                     tokens(usage.map(|it| it.before)),
                     tokens(usage.map(|it| it.after)),
-                    Cell::Count(row.cuts),
+                    TableCell::Count(row.cuts),
                     short_id(&row.session).into(),
                 ]);
             }
@@ -107,7 +108,7 @@ impl fmt::Display for Holdings {
             let mut table = Table::new(&["title", "session", "size", "stored", "file"]);
             for row in &self.sessions {
                 let file = if row.is_there { "exists" } else { "deleted" };
-                let sizes = [Cell::Bytes(row.bytes), Cell::Bytes(row.stored_bytes)];
+                let sizes = [TableCell::Bytes(row.bytes), TableCell::Bytes(row.stored_bytes)];
                 let id = short_id(&row.id);
                 let title = row.title.as_str();
                 let cells = [title.into(), id.into()].into_iter().chain(sizes).chain([file.into()]);

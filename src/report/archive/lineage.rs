@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::OperationRow;
-use super::operation::tokens_text;
-use crate::report::look::{Look, Style};
+use super::operation::usage_change_text;
+use crate::report::look::{TextLayout, TextStyle};
 use crate::report::session::SessionRef;
-use crate::report::size::counted;
+use crate::report::size::count_noun;
 use ctxc_core::apply::open_cuts;
 use ctxc_core::version::History;
 use ctxc_store::Operation;
@@ -61,34 +61,41 @@ impl Log {
     }
 
     /// The history as text.
-    pub(crate) fn text(&self, look: Look) -> String {
+    pub(crate) fn text(&self, look: TextLayout) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let _ = self.write(&mut text, look);
         text
     }
 
-    fn write(&self, f: &mut impl fmt::Write, look: Look) -> fmt::Result {
+    fn write(&self, f: &mut impl fmt::Write, look: TextLayout) -> fmt::Result {
         for (step_idx, step) in self.operations.iter().enumerate() {
             let OperationRow { id, time, verb, command, source, output, cuts, cost, .. } = &step.row;
             if step_idx > 0 {
                 writeln!(f)?;
             }
-            let tokens = cost.map_or_else(String::new, |cost| format!("  {}", tokens_text(cost)));
+            let tokens = cost.map_or_else(String::new, |cost| format!("  {}", usage_change_text(cost)));
             let undone = if step.is_undone { "  undone" } else { "" };
             let heading = format!("{id}  {time}  {verb}{tokens}{undone}");
-            let style = if step.is_undone { Style::Dim } else { Style::Heading };
-            writeln!(f, "{}", look.style(style, &heading))?;
+            let style = if step.is_undone { TextStyle::Dim } else { TextStyle::Heading };
+            writeln!(f, "{}", look.apply_style(style, &heading))?;
             if step.added_since {
                 writeln!(f, "  its output has grown since")?;
             }
             writeln!(f, "  {command}")?;
-            writeln!(f, "  {} -> {} ({} -> {})", source.label(), output.label(), source.size(), output.size())?;
+            writeln!(
+                f,
+                "  {} -> {} ({} -> {})",
+                source.session_label(),
+                output.session_label(),
+                source.size_text(),
+                output.size_text()
+            )?;
             for undone in &step.undoes {
                 writeln!(f, "  undoes {undone}")?;
             }
             if *cuts > 0 {
-                writeln!(f, "  {} removed or restored, {} still removed", counted(*cuts, "item"), step.open_cuts)?;
+                writeln!(f, "  {} removed or restored, {} still removed", count_noun(*cuts, "item"), step.open_cuts)?;
             }
         }
         Ok(())

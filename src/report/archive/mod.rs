@@ -13,5 +13,5 @@ pub(crate) use found::{FoundEntries, FoundEntry, Meant};
 pub(crate) use holdings::{Holdings, SizeRow};
 pub(crate) use lineage::Log;
 pub(crate) use operation::{OperationEntry, OperationRow};
-pub(super) use snippet::{snippet, snippet_of};
+pub(super) use snippet::{match_snippet, snippet_of};
 pub(crate) use swept::Swept;

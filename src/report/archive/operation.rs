@@ -6,11 +6,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::look::Look;
+use crate::report::look::TextLayout;
 use crate::report::outcome::BeforeAfter;
 use crate::report::session::short_id;
-use crate::report::size::{bytes, counted, short};
-use crate::report::table::{Cell, Table};
+use crate::report::size::{count_noun, format_bytes, format_rounded};
+use crate::report::table::{Table, TableCell};
 use crate::report::when::to_second;
 use ctxc_store::{Cut, FileRef, Operation, OperationCost};
 use ctxc_transcript::Calibration;
@@ -58,19 +58,19 @@ impl Transcript {
     }
 
     /// The label in text: the beginning of the id of a session, else the path.
-    pub(super) fn label(&self) -> &str {
+    pub(super) fn session_label(&self) -> &str {
         let Some(path) = self.path.as_deref() else { return "a stream" };
         session_id(Path::new(path)).map_or(path, short_id)
     }
 
-    pub(super) fn size(&self) -> String {
-        bytes(self.bytes)
+    pub(super) fn size_text(&self) -> String {
+        format_bytes(self.bytes)
     }
 }
 
 impl fmt::Display for Transcript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.path.as_deref().unwrap_or("a stream"), bytes(self.bytes))
+        write!(f, "{} ({})", self.path.as_deref().unwrap_or("a stream"), format_bytes(self.bytes))
     }
 }
 
@@ -91,15 +91,15 @@ impl OperationRow {
     }
 
     /// The context usage before and after, in calibrated tokens; `None` if it was not recorded.
-    pub(super) fn usage(&self) -> Option<BeforeAfter<Tokens>> {
+    pub(super) fn usage_change(&self) -> Option<BeforeAfter<Tokens>> {
         let OperationCost { tokens_before, tokens_after, .. } = self.cost?;
         Some(BeforeAfter { before: Tokens(tokens_before), after: Tokens(tokens_after) })
     }
 }
 
 /// The context usage before and after, in words.
-pub(super) fn tokens_text(cost: OperationCost) -> String {
-    format!("{} -> {} tokens", short(Tokens(cost.tokens_before)), short(Tokens(cost.tokens_after)))
+pub(super) fn usage_change_text(cost: OperationCost) -> String {
+    format!("{} -> {} tokens", format_rounded(Tokens(cost.tokens_before)), format_rounded(Tokens(cost.tokens_after)))
 }
 
 /// An operation with all items that it removed.
@@ -110,12 +110,12 @@ pub(crate) struct OperationEntry {
     items: Vec<Cut>,
     originals: u64,
     #[serde(skip)]
-    look: Look,
+    look: TextLayout,
 }
 
 impl OperationEntry {
     /// `operation` with all its items; it removed `n_originals` lines.
-    pub(crate) fn new(operation: &Operation, n_originals: u64, look: Look) -> Self {
+    pub(crate) fn new(operation: &Operation, n_originals: u64, look: TextLayout) -> Self {
         Self { row: OperationRow::new(operation), items: operation.cuts.clone(), originals: n_originals, look }
     }
 }
@@ -129,17 +129,17 @@ impl fmt::Display for OperationEntry {
         writeln!(f, "session    {session}")?;
         writeln!(f, "source     {source}")?;
         writeln!(f, "output     {output}")?;
-        if let Some(tokens) = cost.map(tokens_text) {
+        if let Some(tokens) = cost.map(usage_change_text) {
             writeln!(f, "tokens     {tokens}")?;
         }
-        writeln!(f, "originals  {}", counted(self.originals, "line"))?;
+        writeln!(f, "originals  {}", count_noun(self.originals, "line"))?;
         if self.items.is_empty() {
             return Ok(());
         }
         let mut table = Table::new(&["item", "rule", "before", "after"]);
         let factor = cost.map_or(0.0, |cost| cost.factor);
         let measure = Calibration::CHARS4.with_base(factor, Tokens::ZERO);
-        let figure = |n| if factor > 0.0 { Cell::Count(measure.scale_to_api(n).0) } else { Cell::from("-") };
+        let figure = |n| if factor > 0.0 { TableCell::Count(measure.scale_to_api(n).0) } else { TableCell::from("-") };
         for cut in &self.items {
             table.push(vec![cut.name.as_str().into(), cut.rule.as_str().into(), figure(cut.before), figure(cut.after)]);
         }

@@ -6,7 +6,7 @@ use ctxc_store as archive;
 const AROUND: usize = 80;
 
 /// A part of `text`, on one line, around the match of `query`; the beginning if the match cannot be located.
-pub(in crate::report) fn snippet(query: &str, text: &str) -> String {
+pub(in crate::report) fn match_snippet(query: &str, text: &str) -> String {
     snippet_of(query, text, AROUND)
 }
 
@@ -37,12 +37,12 @@ mod tests {
     #[test]
     fn a_04_a_snippet_shows_what_was_found() {
         let long = format!("{}\n\tneedle in it\u{1b}[31m {}", "before ".repeat(30), "after ".repeat(30));
-        let shown = snippet("NEEDLE", &long);
+        let shown = match_snippet("NEEDLE", &long);
         assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
         assert!(shown.contains("before needle in it [31m after"), "{shown}");
-        assert_eq!(snippet("needle", "a needle"), "a needle");
-        assert_eq!(snippet("会", &"会议".repeat(100)).chars().count(), 82);
-        assert_eq!(snippet("absent", "short"), "short");
-        assert_eq!(snippet("x", ""), "");
+        assert_eq!(match_snippet("needle", "a needle"), "a needle");
+        assert_eq!(match_snippet("会", &"会议".repeat(100)).chars().count(), 82);
+        assert_eq!(match_snippet("absent", "short"), "short");
+        assert_eq!(match_snippet("x", ""), "");
     }
 }

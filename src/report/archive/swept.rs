@@ -6,7 +6,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::size::{bytes, counted};
+use crate::report::size::{count_noun, format_bytes};
 use ctxc_store::{DroppedCounts, RESULT_DAYS};
 
 /// The records that were dropped from an archive, or would be.
@@ -45,7 +45,7 @@ impl Session {
 
 impl Swept {
     /// The report of a dry run that would drop `dropped` from the archive at the URL `archive`.
-    pub(crate) fn counted(archive: String, dropped: DroppedCounts) -> Self {
+    pub(crate) fn of_dry_run(archive: String, dropped: DroppedCounts) -> Self {
         let DroppedCounts { results, expired, originals, operations, lines, bytes } = dropped;
         let counted = Self { results, expired, originals, operations, lines, bytes, ..Self::default() };
         Self { archive, dry_run: true, ..counted }
@@ -59,7 +59,7 @@ impl Swept {
     }
 
     /// Marks the report as done, with the size of the file before and after.
-    pub(crate) fn done(self, file_bytes: Option<(u64, u64)>) -> Self {
+    pub(crate) fn mark_done(self, file_bytes: Option<(u64, u64)>) -> Self {
         Self { dry_run: false, file_bytes, ..self }
     }
 }
@@ -67,19 +67,19 @@ impl Swept {
 impl fmt::Display for Swept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = if self.dry_run { "would drop" } else { "dropped" };
-        let results = format!("{} older than {RESULT_DAYS} days", counted(self.results, "cached result"));
-        write!(f, "{head} from {}: {results}, {}", self.archive, counted(self.expired, "expired record"))?;
+        let results = format!("{} older than {RESULT_DAYS} days", count_noun(self.results, "cached result"));
+        write!(f, "{head} from {}: {results}, {}", self.archive, count_noun(self.expired, "expired record"))?;
         if self.originals > 0 {
-            let of = counted(self.operations, "operation");
-            write!(f, ", originals of {of} ({})", counted(self.originals, "line"))?;
+            let of = count_noun(self.operations, "operation");
+            write!(f, ", originals of {of} ({})", count_noun(self.originals, "line"))?;
         }
         let n_dropped = self.sessions.iter().filter(|session| session.spared_for.is_none()).count() as u64;
         if n_dropped > 0 {
-            write!(f, ", {} with their history", counted(n_dropped, "session"))?;
+            write!(f, ", {} with their history", count_noun(n_dropped, "session"))?;
         }
-        write!(f, ", {} ({})", counted(self.lines, "unreferenced line"), bytes(self.bytes))?;
+        write!(f, ", {} ({})", count_noun(self.lines, "unreferenced line"), format_bytes(self.bytes))?;
         if let Some((before, after)) = self.file_bytes {
-            write!(f, "; file {} -> {}", bytes(before), bytes(after))?;
+            write!(f, "; file {} -> {}", format_bytes(before), format_bytes(after))?;
         }
         for Session { id, title, spared_for } in &self.sessions {
             match spared_for {

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
-use crate::buffer::State;
-use crate::report::size::counted;
+use crate::buffer::BufferState;
+use crate::report::size::count_noun;
 
 /// The result of a deletion from a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -22,14 +22,14 @@ pub(crate) struct DeleteReport {
 
 impl DeleteReport {
     /// The report of the deletion of the utterance `sequence` from `buffer`, with its state afterwards.
-    pub(crate) fn one(buffer: String, sequence: u64, state: &State) -> Self {
+    pub(crate) fn of_utterance(buffer: String, sequence: u64, state: &BufferState) -> Self {
         let holds = Fill::new(state);
         Self { buffer, sequence: Some(sequence), deleted: 1, holds }
     }
 
     /// The report of the deletion of `buffer` with its `n_utterances`.
-    pub(crate) fn all(buffer: String, n_utterances: u64) -> Self {
-        let holds = Fill::new(&State::default());
+    pub(crate) fn of_buffer(buffer: String, n_utterances: u64) -> Self {
+        let holds = Fill::new(&BufferState::default());
         Self { buffer, sequence: None, deleted: n_utterances, holds }
     }
 }
@@ -39,7 +39,7 @@ impl fmt::Display for DeleteReport {
         let Self { buffer, sequence, deleted, holds, .. } = self;
         match sequence {
             Some(sequence) => writeln!(f, "deleted utterance {sequence} from buffer {buffer}: {holds}"),
-            None => writeln!(f, "deleted buffer {buffer}: {} and its summary", counted(*deleted, "utterance")),
+            None => writeln!(f, "deleted buffer {buffer}: {} and its summary", count_noun(*deleted, "utterance")),
         }
     }
 }

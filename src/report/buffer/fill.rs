@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::buffer::{Limits, State};
-use crate::report::size::{count, counted, tokens};
+use crate::buffer::{BufferLimits, BufferState};
+use crate::report::size::{count, count_noun, format_tokens};
 use ctxc_transcript::text::Tokens;
 
 /// The fill level of a buffer.
@@ -40,8 +40,8 @@ pub(crate) struct FillReport {
 
 impl Fill {
     /// The fill level of the buffer with `state`.
-    pub(crate) fn new(state: &State) -> Self {
-        let Limits { size, max_tokens, summary_tokens } = state.limits;
+    pub(crate) fn new(state: &BufferState) -> Self {
+        let BufferLimits { size, max_tokens, summary_tokens } = state.limits;
         Self {
             utterances: state.n_held(),
             size: size.max(1),
@@ -55,12 +55,12 @@ impl Fill {
     }
 
     /// The tokens of the utterances and their limit, if they exceed it: a single utterance may (H-06).
-    pub(crate) fn over(&self) -> Option<(Tokens, Tokens)> {
+    pub(crate) fn exceeded_limit(&self) -> Option<(Tokens, Tokens)> {
         (self.total_tokens > self.max_tokens).then_some((self.total_tokens, self.max_tokens))
     }
 
     /// The number of evicted utterances that are not in the summary yet.
-    pub(crate) fn waiting(&self) -> u64 {
+    pub(crate) fn n_waiting(&self) -> u64 {
         self.waiting
     }
 }
@@ -68,12 +68,18 @@ impl Fill {
 impl fmt::Display for Fill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { utterances, size, total_tokens, max_tokens, .. } = self;
-        write!(f, "{} of {size} utterances, {} of {}", count(*utterances), count(total_tokens.0), tokens(*max_tokens))
+        write!(
+            f,
+            "{} of {size} utterances, {} of {}",
+            count(*utterances),
+            count(total_tokens.0),
+            format_tokens(*max_tokens)
+        )
     }
 }
 
 impl FillReport {
-    pub(crate) fn new(buffer: String, state: &State) -> Self {
+    pub(crate) fn new(buffer: String, state: &BufferState) -> Self {
         Self { buffer, holds: Fill::new(state) }
     }
 }
@@ -83,8 +89,8 @@ impl fmt::Display for FillReport {
         let Fill { utterances, size, total_tokens, max_tokens, summary_token_count, summary_tokens, .. } = self.holds;
         writeln!(f, "utterances  {} of {}", count(utterances), count(size.into()))?;
         writeln!(f, "tokens      {} of {}", count(total_tokens.0), count(max_tokens.0))?;
-        writeln!(f, "summary     {} of {}", count(summary_token_count.0), tokens(summary_tokens))?;
-        writeln!(f, "summarized  {}", counted(self.holds.summarized, "utterance"))?;
-        writeln!(f, "waiting     {}", counted(self.holds.waiting, "utterance"))
+        writeln!(f, "summary     {} of {}", count(summary_token_count.0), format_tokens(summary_tokens))?;
+        writeln!(f, "summarized  {}", count_noun(self.holds.summarized, "utterance"))?;
+        writeln!(f, "waiting     {}", count_noun(self.holds.waiting, "utterance"))
     }
 }

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
-use crate::buffer::State;
-use crate::report::look::Look;
-use crate::report::table::{Cell, Table};
+use crate::buffer::BufferState;
+use crate::report::look::TextLayout;
+use crate::report::table::{Table, TableCell};
 
 /// The buffers of an archive, by their names.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -16,7 +16,7 @@ pub(crate) struct Buffers {
     #[serde(rename = "buffers")]
     rows: Vec<BufferRow>,
     #[serde(skip)]
-    look: Look,
+    look: TextLayout,
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -26,7 +26,7 @@ struct BufferRow {
 }
 
 impl Buffers {
-    pub(crate) fn new(states: &[(String, State)], look: Look) -> Self {
+    pub(crate) fn new(states: &[(String, BufferState)], look: TextLayout) -> Self {
         let rows =
             states.iter().map(|(name, state)| BufferRow { buffer: name.clone(), holds: Fill::new(state) }).collect();
         Self { rows, look }
@@ -42,11 +42,11 @@ impl fmt::Display for Buffers {
         for BufferRow { buffer, holds } in &self.rows {
             table.push(vec![
                 buffer.as_str().into(),
-                Cell::Count(holds.utterances),
-                Cell::Count(holds.total_tokens.0),
-                Cell::Count(holds.summarized),
-                Cell::Count(holds.summary_token_count.0),
-                Cell::Count(holds.waiting),
+                TableCell::Count(holds.utterances),
+                TableCell::Count(holds.total_tokens.0),
+                TableCell::Count(holds.summarized),
+                TableCell::Count(holds.summary_token_count.0),
+                TableCell::Count(holds.waiting),
             ]);
         }
         f.write_str(&table.render(self.look))

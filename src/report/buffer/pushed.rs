@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
-use crate::buffer::{Pushed, Settled};
-use crate::report::size::{count, tokens};
+use crate::buffer::{PushOutcome, SummarizedBuffer};
+use crate::report::size::{count, format_tokens};
 
 /// The result of a push into a buffer.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -30,7 +30,7 @@ pub(crate) struct PushReport {
 
 impl PushReport {
     /// The report of a push into `buffer`, with the summary of evicted utterances, or the error that prevented it.
-    pub(crate) fn new(buffer: String, pushed: &Pushed, settled: Result<&Settled, String>) -> Self {
+    pub(crate) fn new(buffer: String, pushed: &PushOutcome, settled: Result<&SummarizedBuffer, String>) -> Self {
         let (summarized, state, error) = match settled {
             Ok(settled) => (settled.n_summarized, &settled.state, None),
             Err(error) => (0, &pushed.state, Some(error)),
@@ -48,7 +48,7 @@ impl PushReport {
     }
 
     /// The fill level of the buffer after the push.
-    pub(crate) fn holds(&self) -> Fill {
+    pub(crate) fn fill_level(&self) -> Fill {
         self.holds
     }
 
@@ -58,7 +58,7 @@ impl PushReport {
     }
 
     /// The result in one sentence; `engine` is the name of the engine that summarized.
-    pub(crate) fn summary(&self, engine: &str) -> String {
+    pub(crate) fn result_text(&self, engine: &str) -> String {
         let evicted = match self.evicted.len() as u64 {
             0 => String::new(),
             n => format!("; {} evicted", count(n)),
@@ -69,7 +69,7 @@ impl PushReport {
                 "; {} summarized by {engine}, in {} of {}",
                 count(n),
                 count(self.holds.summary_token_count.0),
-                tokens(self.holds.summary_tokens)
+                format_tokens(self.holds.summary_tokens)
             ),
         };
         format!("buffer {}: {}{evicted}{summarized}", self.buffer, self.holds)

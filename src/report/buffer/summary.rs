@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Fill;
-use crate::buffer::State;
-use crate::report::size::{count, counted, tokens};
+use crate::buffer::BufferState;
+use crate::report::size::{count, count_noun, format_tokens};
 use ctxc_transcript::text::Tokens;
 
 /// The summary of a buffer (H-09).
@@ -21,18 +21,18 @@ pub(crate) struct SummaryReport {
 }
 
 impl SummaryReport {
-    pub(crate) fn new(buffer: String, state: &State) -> Self {
+    pub(crate) fn new(buffer: String, state: &BufferState) -> Self {
         Self { buffer, text: state.summary.clone(), token_count: state.summary_tokens(), holds: Fill::new(state) }
     }
 
     /// The size and the origin of the summary in one sentence.
-    pub(crate) fn origin(&self) -> String {
+    pub(crate) fn origin_text(&self) -> String {
         let Fill { summarized, summary_tokens, .. } = self.holds;
-        let of = counted(summarized, "utterance");
+        let of = count_noun(summarized, "utterance");
         format!(
             "{} of {}, for {of} evicted from buffer {}",
             count(self.token_count.0),
-            tokens(summary_tokens),
+            format_tokens(summary_tokens),
             self.buffer
         )
     }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::buffer::Utterance;
-use crate::report::archive::snippet;
-use crate::report::size::tokens;
+use crate::report::archive::match_snippet;
+use crate::report::size::format_tokens;
 use crate::report::when::to_second;
 use ctxc_transcript::text::Tokens;
 
@@ -53,7 +53,7 @@ impl fmt::Display for Utterances {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rows.iter().try_for_each(|row| {
             if let Some(query) = &self.query {
-                return writeln!(f, "{row}\n  {}", snippet(query, &row.text));
+                return writeln!(f, "{row}\n  {}", match_snippet(query, &row.text));
             }
             let end = if row.text.ends_with('\n') { "" } else { "\n" };
             write!(f, "--- {row}\n{}{end}", row.text)
@@ -80,6 +80,6 @@ impl fmt::Display for UtteranceRow {
     /// The heading above the text of the utterance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sequence, turn_number, speaker, said_at, .. } = self;
-        write!(f, "{sequence}  {speaker}  turn {turn_number}  {said_at}  {}", tokens(self.tokens))
+        write!(f, "{sequence}  {speaker}  turn {turn_number}  {said_at}  {}", format_tokens(self.tokens))
     }
 }

@@ -3,19 +3,19 @@
 use std::fmt;
 
 use super::{CompressReport, TaskRow};
-use crate::report::look::Look;
+use crate::report::look::TextLayout;
 use crate::report::outcome::Outcome;
-use crate::report::table::{Cell, Table};
+use crate::report::table::{Table, TableCell};
 use ctxc_engine::Usd;
 
 /// The tasks of a report, one a line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Explained<'a> {
+pub(crate) struct TaskTable<'a> {
     pub(crate) report: &'a CompressReport,
-    pub(crate) look: Look,
+    pub(crate) look: TextLayout,
 }
 
-impl fmt::Display for Explained<'_> {
+impl fmt::Display for TaskTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = &self.report.rows.tasks;
         if rows.is_empty() {
@@ -29,9 +29,9 @@ impl fmt::Display for Explained<'_> {
         }
         let mut table = Table::new(&head);
         for row in rows {
-            let mut cells = cells(row, &self.report.outcome);
+            let mut cells = result_cells(row, &self.report.outcome);
             if has_calls {
-                cells.extend(calls(row));
+                cells.extend(call_cells(row));
             }
             table.push(cells);
         }
@@ -39,26 +39,31 @@ impl fmt::Display for Explained<'_> {
     }
 }
 
-fn cells(row: &TaskRow, of: &Outcome) -> Vec<Cell> {
-    let figure = |tokens| Cell::Count(of.shown(tokens).0);
+fn result_cells(row: &TaskRow, of: &Outcome) -> Vec<TableCell> {
+    let figure = |tokens| TableCell::Count(of.scale_tokens(tokens).0);
     let result = &row.result;
     let outcome = match (result.outcome, &result.reason) {
         (Some(outcome), Some(reason)) => format!("{outcome}: {reason}"),
         (Some(outcome), None) => outcome.to_owned(),
         (None, _) => "-".to_owned(),
     };
-    let mut cells = row.cells(of);
+    let mut cells = row.plan_cells(of);
     cells.extend([
-        result.tokens_after.map_or(Cell::from("-"), figure),
-        row.facts.as_ref().map_or(Cell::from("-"), |facts| Cell::Count(facts.n_lost())),
-        Cell::Text(outcome),
+        result.tokens_after.map_or(TableCell::from("-"), figure),
+        row.facts.as_ref().map_or(TableCell::from("-"), |facts| TableCell::Count(facts.n_lost())),
+        TableCell::Text(outcome),
     ]);
     cells
 }
 
-fn calls(row: &TaskRow) -> [Cell; 4] {
-    let Some(calls) = &row.calls else { return ["-"; 4].map(Cell::from) };
+fn call_cells(row: &TaskRow) -> [TableCell; 4] {
+    let Some(calls) = &row.calls else { return ["-"; 4].map(TableCell::from) };
     let cost = if calls.cost_usd == Usd::ZERO { "-".to_owned() } else { calls.cost_usd.to_string() };
     let time = if calls.cached { "cached".to_owned() } else { format!("{:.1} s", calls.seconds) };
-    [Cell::Count(calls.attempts.into()), Cell::Text(time), Cell::Text(calls.model.clone()), Cell::Text(cost)]
+    [
+        TableCell::Count(calls.attempts.into()),
+        TableCell::Text(time),
+        TableCell::Text(calls.model.clone()),
+        TableCell::Text(cost),
+    ]
 }

@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Spent;
-use super::steps::{ExportedCall, ExportedStep, StepSource, Steps};
+use super::MessageUsage;
+use super::steps::{ExportedCall, ExportedStep, ExportedSteps, StepSource};
 use crate::report::session::SessionRef;
 
 #[derive(Serialize)]
@@ -15,13 +15,13 @@ struct Trajectory<'a> {
     schema_version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
-    agent: Agent<'a>,
+    agent: AtifAgent<'a>,
     steps: Vec<AtifStep<'a>>,
     final_metrics: FinalMetrics,
 }
 
 #[derive(Serialize)]
-struct Agent<'a> {
+struct AtifAgent<'a> {
     name: &'a str,
     version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ struct AtifStep<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     observation: Option<Observation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metrics: Option<Metrics>,
+    metrics: Option<AtifMetrics>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +67,7 @@ struct ObservationResult<'a> {
 
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the format")]
-struct Metrics {
+struct AtifMetrics {
     prompt_tokens: u64,
     completion_tokens: u64,
     cached_tokens: u64,
@@ -82,12 +82,12 @@ struct FinalMetrics {
     total_steps: usize,
 }
 
-pub(super) fn trajectory(session: &SessionRef, steps: &Steps) -> serde_json::Result<String> {
-    let sum = |of: fn(Spent) -> u64| steps.steps.iter().filter_map(|step| step.spent).map(of).sum();
+pub(super) fn trajectory_to_json(session: &SessionRef, steps: &ExportedSteps) -> serde_json::Result<String> {
+    let sum = |of: fn(MessageUsage) -> u64| steps.steps.iter().filter_map(|step| step.spent).map(of).sum();
     serde_json::to_string(&Trajectory {
         schema_version: "ATIF-v1.7",
         session_id: session.id.as_deref(),
-        agent: Agent {
+        agent: AtifAgent {
             name: "claude-code",
             version: steps.client.as_deref().unwrap_or("unknown"),
             model_name: steps.steps.iter().rev().find_map(|step| step.model.as_deref()),
@@ -121,7 +121,7 @@ fn atif_step(step_id: usize, step: &ExportedStep) -> AtifStep<'_> {
         reasoning_content: Some(step.thinking.as_str()).filter(|thinking| !thinking.is_empty()),
         tool_calls: step.calls.iter().map(tool_call).collect(),
         observation: (!results.is_empty()).then_some(Observation { results }),
-        metrics: step.spent.map(|Spent { prompt, cached, completion }| Metrics {
+        metrics: step.spent.map(|MessageUsage { prompt, cached, completion }| AtifMetrics {
             prompt_tokens: prompt,
             completion_tokens: completion,
             cached_tokens: cached,

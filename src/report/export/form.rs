@@ -6,8 +6,8 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::steps::Steps;
-use super::{Piece, atif, markdown, openai, row};
+use super::steps::ExportedSteps;
+use super::{ExportedText, atif, markdown, openai, row};
 use crate::report::session::SessionRef;
 
 /// The form of an export.
@@ -30,27 +30,27 @@ pub(crate) enum Format {
 
 /// The conversion of one session into a format.
 #[derive(Debug)]
-pub(crate) struct Export<'a> {
+pub(crate) struct SessionExport<'a> {
     session: &'a SessionRef,
-    form: ExportForm,
+    form: ExportState,
 }
 
 #[derive(Debug)]
-enum ExportForm {
+enum ExportState {
     Ndjson,
-    Markdown(markdown::MarkdownPlace),
-    Atif(Steps),
-    Openai(Steps),
+    Markdown(markdown::MarkdownExport),
+    Atif(ExportedSteps),
+    Openai(ExportedSteps),
 }
 
-impl<'a> Export<'a> {
+impl<'a> SessionExport<'a> {
     /// An export of `session` without any text yet.
     pub(crate) fn new(format: Format, session: &'a SessionRef) -> Self {
         let form = match format {
-            Format::Ndjson => ExportForm::Ndjson,
-            Format::Markdown => ExportForm::Markdown(markdown::MarkdownPlace::default()),
-            Format::Atif => ExportForm::Atif(Steps::default()),
-            Format::Openai => ExportForm::Openai(Steps::default()),
+            Format::Ndjson => ExportState::Ndjson,
+            Format::Markdown => ExportState::Markdown(markdown::MarkdownExport::default()),
+            Format::Atif => ExportState::Atif(ExportedSteps::default()),
+            Format::Openai => ExportState::Openai(ExportedSteps::default()),
         };
         Self { session, form }
     }
@@ -59,11 +59,11 @@ impl<'a> Export<'a> {
     ///
     /// # Errors
     /// When it cannot be serialized.
-    pub(crate) fn add(&mut self, piece: Piece) -> serde_json::Result<String> {
+    pub(crate) fn add(&mut self, piece: ExportedText) -> serde_json::Result<String> {
         match &mut self.form {
-            ExportForm::Ndjson => row::line(self.session, &piece),
-            ExportForm::Markdown(place) => Ok(place.add(self.session, &piece)),
-            ExportForm::Atif(steps) | ExportForm::Openai(steps) => {
+            ExportState::Ndjson => row::row_line(self.session, &piece),
+            ExportState::Markdown(place) => Ok(place.add(self.session, &piece)),
+            ExportState::Atif(steps) | ExportState::Openai(steps) => {
                 steps.add(piece);
                 Ok(String::new())
             }
@@ -74,13 +74,13 @@ impl<'a> Export<'a> {
     ///
     /// # Errors
     /// When it cannot be serialized.
-    pub(crate) fn end(self) -> serde_json::Result<Option<String>> {
+    pub(crate) fn finish_document(self) -> serde_json::Result<Option<String>> {
         let mut line = match self.form {
-            ExportForm::Ndjson => return Ok(Some(String::new())),
-            ExportForm::Markdown(place) => return Ok(Some(place.end(self.session))),
-            ExportForm::Atif(steps) | ExportForm::Openai(steps) if steps.is_empty() => return Ok(None),
-            ExportForm::Atif(steps) => atif::trajectory(self.session, &steps)?,
-            ExportForm::Openai(steps) => openai::chat(&steps)?,
+            ExportState::Ndjson => return Ok(Some(String::new())),
+            ExportState::Markdown(place) => return Ok(Some(place.finish_document(self.session))),
+            ExportState::Atif(steps) | ExportState::Openai(steps) if steps.is_empty() => return Ok(None),
+            ExportState::Atif(steps) => atif::trajectory_to_json(self.session, &steps)?,
+            ExportState::Openai(steps) => openai::chat_to_json(&steps)?,
         };
         // Writing to a string does not fail.
         let _ = writeln!(line);

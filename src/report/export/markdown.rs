@@ -1,21 +1,21 @@
 //! A session as Markdown: a heading for each turn, prompts and answers as they are, the rest in fenced blocks.
 
-use super::Piece;
+use super::ExportedText;
 use crate::report::session::SessionRef;
-use crate::report::show::printable;
+use crate::report::show::strip_control_chars;
 use ctxc_core::apply::Speaker;
 
 /// The current position in the session.
 #[derive(Debug, Default)]
-pub(super) struct MarkdownPlace {
+pub(super) struct MarkdownExport {
     has_begun: bool,
     turn: Option<usize>,
     speaker: Option<Speaker>,
 }
 
-impl MarkdownPlace {
-    pub(super) fn add(&mut self, session: &SessionRef, piece: &Piece) -> String {
-        let head = if self.has_begun { String::new() } else { head(session) };
+impl MarkdownExport {
+    pub(super) fn add(&mut self, session: &SessionRef, piece: &ExportedText) -> String {
+        let head = if self.has_begun { String::new() } else { document_head(session) };
         self.has_begun = true;
         let is_new_turn = piece.turn != self.turn;
         let turn = piece.turn.filter(|_| is_new_turn).map_or_else(String::new, |turn| format!("## Turn {turn}\n\n"));
@@ -26,36 +26,43 @@ impl MarkdownPlace {
         // Consecutive texts of one speaker share a heading.
         let goes_on = self.speaker.replace(piece.role) == Some(piece.role);
         let time = piece.time.as_ref().map_or_else(String::new, |time| format!(" ({time})"));
-        let name = if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalized(piece.role.name())) };
-        let said = printable(piece.text.trim_end());
+        let name =
+            if goes_on { String::new() } else { format!("**{}**{time}\n\n", capitalize_word(piece.role.name())) };
+        let said = strip_control_chars(piece.text.trim_end());
         let said = match (piece.kind, piece.tool.as_deref()) {
-            ("prompt" | "answer", _) => format!("{}\n\n", closed(&said)),
-            ("call", tool) => format!("`{}`\n\n{}", tool.unwrap_or("tool").replace('`', ""), fenced("json", &said)),
-            (kind, _) => folded(&kind.replace('_', " "), &said),
+            ("prompt" | "answer", _) => format!("{}\n\n", clean_markdown(&said)),
+            ("call", tool) => {
+                format!("`{}`\n\n{}", tool.unwrap_or("tool").replace('`', ""), fenced_block("json", &said))
+            }
+            (kind, _) => collapsed_block(&kind.replace('_', " "), &said),
         };
         format!("{head}{turn}{name}{said}")
     }
 
     /// The heading of a session without texts.
-    pub(super) fn end(self, session: &SessionRef) -> String {
-        if self.has_begun { String::new() } else { head(session) }
+    pub(super) fn finish_document(self, session: &SessionRef) -> String {
+        if self.has_begun { String::new() } else { document_head(session) }
     }
 }
 
-fn head(session: &SessionRef) -> String {
+fn document_head(session: &SessionRef) -> String {
     let title = session.title.as_deref().unwrap_or("Session");
     let rows = [("Session", &session.id), ("Project", &session.project)];
     let rows = rows.iter().filter_map(|(name, value)| Some(format!("- {name}: `{}`\n", value.as_deref()?)));
-    format!("# {}\n\n{}\n", without_markup(&printable(title).replace('\n', " ")), rows.collect::<Vec<_>>().concat())
+    format!(
+        "# {}\n\n{}\n",
+        escape_tags(&strip_control_chars(title).replace('\n', " ")),
+        rows.collect::<Vec<_>>().concat()
+    )
 }
 
 /// A collapsed block.
-fn folded(name: &str, text: &str) -> String {
-    format!("<details><summary>{name}</summary>\n\n{}</details>\n\n", fenced("", text))
+fn collapsed_block(name: &str, text: &str) -> String {
+    format!("<details><summary>{name}</summary>\n\n{}</details>\n\n", fenced_block("", text))
 }
 
 /// A fenced block whose fence is longer than any in `text`.
-fn fenced(language: &str, text: &str) -> String {
+fn fenced_block(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}\n\n")
@@ -63,7 +70,7 @@ fn fenced(language: &str, text: &str) -> String {
 
 /// `text` without markup outside its fenced blocks. A block that is left open, as in an interrupted answer, is closed, so that
 /// it does not swallow the following text.
-fn closed(text: &str) -> String {
+fn clean_markdown(text: &str) -> String {
     // The block that an indented fence belongs to depends on the rest of the Markdown.
     let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
     let is_clear = text.lines().all(|line| is_fence(line) || !is_fence(line.trim_start_matches(' ')));
@@ -79,13 +86,13 @@ fn closed(text: &str) -> String {
         let may_be_one = indent <= 3 && fence.len() >= 3;
         match open {
             None => {
-                shown.push_str(&without_markup(line));
+                shown.push_str(&escape_tags(line));
                 if may_be_one && !(mark == Some('`') && info.contains('`')) {
                     open = Some(fence.to_owned());
                 }
             }
             Some(ref begun) => {
-                shown.push_str(&if is_clear { line.to_owned() } else { without_markup(line) });
+                shown.push_str(&if is_clear { line.to_owned() } else { escape_tags(line) });
                 if may_be_one && fence.starts_with(begun) && info.trim().is_empty() {
                     open = None;
                 }
@@ -100,7 +107,7 @@ fn closed(text: &str) -> String {
 }
 
 /// `text` with `&lt;` for each `<` that may begin a tag, also in code spans, whose limits depend on the whole document.
-fn without_markup(text: &str) -> String {
+fn escape_tags(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -110,7 +117,7 @@ fn without_markup(text: &str) -> String {
     shown
 }
 
-fn capitalized(word: &str) -> String {
+fn capitalize_word(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
@@ -122,19 +129,19 @@ mod tests {
     // Y-03
     #[test]
     fn y_03_no_text_ends_its_block() {
-        assert_eq!(fenced("json", "{}"), "```json\n{}\n```\n\n");
-        assert_eq!(fenced("", "a\n````\nb"), "`````\na\n````\nb\n`````\n\n");
+        assert_eq!(fenced_block("json", "{}"), "```json\n{}\n```\n\n");
+        assert_eq!(fenced_block("", "a\n````\nb"), "`````\na\n````\nb\n`````\n\n");
     }
 
     // Y-03
     #[test]
     fn y_03_no_text_leaves_its_block_open() {
         for whole in ["a", "```\na\n```", "~~~ rs\n```\n~~~~", "``` a`b", "    ```\n", "````\n```\n````  \nb"] {
-            assert_eq!(closed(whole), whole);
+            assert_eq!(clean_markdown(whole), whole);
         }
-        assert_eq!(closed("a\n```rs\nfn f"), "a\n```rs\nfn f\n```");
-        assert_eq!(closed("~~~~\n~~~\n```"), "~~~~\n~~~\n```\n~~~~");
-        assert_eq!(closed("```\n```rs"), "```\n```rs\n```");
+        assert_eq!(clean_markdown("a\n```rs\nfn f"), "a\n```rs\nfn f\n```");
+        assert_eq!(clean_markdown("~~~~\n~~~\n```"), "~~~~\n~~~\n```\n~~~~");
+        assert_eq!(clean_markdown("```\n```rs"), "```\n```rs\n```");
     }
 
     // X-01
@@ -142,8 +149,8 @@ mod tests {
     fn x_01_no_markup_of_a_session_is_a_tag_on_the_page() {
         let text = "<script>x</script> a < b, `Vec<T>` <!-- c\n```html\n<p>\n```\n<img src=x>";
         let shown = "&lt;script>x&lt;/script> a < b, `Vec&lt;T>` &lt;!-- c\n```html\n<p>\n```\n&lt;img src=x>";
-        assert_eq!(closed(text), shown);
+        assert_eq!(clean_markdown(text), shown);
         let moved = "- a\n  ```\n```\n```\n<script>";
-        assert_eq!(closed(moved).matches("<script>").count(), 0);
+        assert_eq!(clean_markdown(moved).matches("<script>").count(), 0);
     }
 }

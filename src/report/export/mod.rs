@@ -13,5 +13,5 @@ mod row;
 mod steps;
 
 pub(crate) use exported::{ExportProblem, ExportReport};
-pub(crate) use form::{Export, Format};
-pub(crate) use piece::{Piece, Spent};
+pub(crate) use form::{Format, SessionExport};
+pub(crate) use piece::{ExportedText, MessageUsage};

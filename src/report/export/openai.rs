@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use super::steps::{ExportedCall, ExportedStep, StepSource, Steps};
+use super::steps::{ExportedCall, ExportedStep, ExportedSteps, StepSource};
 
 #[derive(Serialize)]
-struct Chat<'a> {
+struct OpenAiChat<'a> {
     messages: Vec<OpenAiMessage<'a>>,
 }
 
@@ -25,11 +25,11 @@ struct OpenAiToolCall<'a> {
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'a str,
-    function: Function<'a>,
+    function: OpenAiFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct OpenAiFunction<'a> {
     name: &'a str,
     arguments: &'a str,
 }
@@ -37,11 +37,11 @@ struct Function<'a> {
 /// The replacement for a missing result: the API refuses a call without one.
 const NO_RESULT: &str = "(no result)";
 
-pub(super) fn chat(steps: &Steps) -> serde_json::Result<String> {
-    serde_json::to_string(&Chat { messages: steps.steps.iter().flat_map(messages).collect() })
+pub(super) fn chat_to_json(steps: &ExportedSteps) -> serde_json::Result<String> {
+    serde_json::to_string(&OpenAiChat { messages: steps.steps.iter().flat_map(messages_of_step).collect() })
 }
 
-fn messages(step: &ExportedStep) -> Vec<OpenAiMessage<'_>> {
+fn messages_of_step(step: &ExportedStep) -> Vec<OpenAiMessage<'_>> {
     let said = |role| OpenAiMessage { role, content: Some(&step.text), tool_calls: Vec::new(), tool_call_id: None };
     match step.source {
         StepSource::Person => vec![said("user")],
@@ -64,5 +64,9 @@ fn messages(step: &ExportedStep) -> Vec<OpenAiMessage<'_>> {
 }
 
 fn tool_call(call: &ExportedCall) -> OpenAiToolCall<'_> {
-    OpenAiToolCall { id: &call.id, kind: "function", function: Function { name: &call.tool, arguments: &call.input } }
+    OpenAiToolCall {
+        id: &call.id,
+        kind: "function",
+        function: OpenAiFunction { name: &call.tool, arguments: &call.input },
+    }
 }

@@ -7,7 +7,7 @@ use ctxc_transcript::text::Tokens;
 
 /// Its rows in NDJSON have what is not skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Piece {
+pub(crate) struct ExportedText {
     /// The turn, from 0; `None` before the first prompt.
     pub(crate) turn: Option<usize>,
     /// The message of the model that contains it, from 1; for a result, that of its call. `None` before the first.
@@ -35,12 +35,12 @@ pub(crate) struct Piece {
     pub(crate) client: Option<String>,
     /// The usage recorded with the message.
     #[serde(skip)]
-    pub(crate) spent: Option<Spent>,
+    pub(crate) spent: Option<MessageUsage>,
 }
 
 /// The usage of a message as the client recorded it, in tokens of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub(crate) struct MessageUsage {
     /// The prompt, including cache reads and writes.
     pub(crate) prompt: u64,
     /// The part of the prompt read from the cache.

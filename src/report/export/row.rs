@@ -2,17 +2,17 @@
 
 use serde::Serialize;
 
-use super::Piece;
+use super::ExportedText;
 use crate::report::session::SessionRef;
 
 #[derive(Serialize)]
 struct ExportRow<'a> {
     session: Option<&'a str>,
     #[serde(flatten)]
-    piece: &'a Piece,
+    piece: &'a ExportedText,
 }
 
-pub(super) fn line(session: &SessionRef, piece: &Piece) -> serde_json::Result<String> {
+pub(super) fn row_line(session: &SessionRef, piece: &ExportedText) -> serde_json::Result<String> {
     let session = session.id.as_deref().or(session.path.as_deref());
     Ok(serde_json::to_string(&ExportRow { session, piece })? + "\n")
 }

@@ -1,11 +1,11 @@
 //! The texts of a session grouped into steps: a prompt, a remark, or a message of the model with the results of its calls.
 
-use super::{Piece, Spent};
+use super::{ExportedText, MessageUsage};
 use ctxc_core::apply::Speaker;
 
 /// The steps of a session, in order.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(super) struct ExportedSteps {
     pub(super) steps: Vec<ExportedStep>,
     /// The last version of the client that wrote to the session.
     pub(super) client: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct ExportedStep {
     pub(super) calls: Vec<ExportedCall>,
     pub(super) time: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) spent: Option<Spent>,
+    pub(super) spent: Option<MessageUsage>,
     /// The number of the message of the model.
     message: Option<u64>,
 }
@@ -40,12 +40,12 @@ pub(super) struct ExportedCall {
     pub(super) result: Option<String>,
 }
 
-impl Steps {
+impl ExportedSteps {
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    pub(super) fn add(&mut self, piece: Piece) {
+    pub(super) fn add(&mut self, piece: ExportedText) {
         self.client = piece.client.clone().or(self.client.take());
         let piece = if piece.kind == "tool_result" { self.add_result(piece) } else { Some(piece) };
         let Some(piece) = piece else { return };
@@ -59,7 +59,7 @@ impl Steps {
             .last()
             .is_some_and(|step| source == StepSource::Model && step.source == source && step.message == piece.step);
         if !goes_on {
-            let Piece { time, model, step: message, .. } = piece.clone();
+            let ExportedText { time, model, step: message, .. } = piece.clone();
             let (text, thinking) = (String::new(), String::new());
             self.steps.push(ExportedStep {
                 source,
@@ -91,7 +91,7 @@ impl Steps {
     }
 
     /// Adds a result to its call; returns it if the session does not contain the call.
-    fn add_result(&mut self, piece: Piece) -> Option<Piece> {
+    fn add_result(&mut self, piece: ExportedText) -> Option<ExportedText> {
         let calls = self.steps.iter_mut().rev().flat_map(|step| &mut step.calls);
         let call = calls.into_iter().find(|call| Some(&call.id) == piece.call.as_ref() && call.result.is_none());
         match call {

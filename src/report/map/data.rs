@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::overview::Origin;
+use crate::report::overview::UsageOrigin;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Transcript};
@@ -33,7 +33,7 @@ impl ContentKind {
         [Self::System, Self::Prompt, Self::Answer, Self::Thinking, Self::Tool, Self::Client];
 
     /// The label on the page.
-    pub(super) const fn label(self) -> &'static str {
+    pub(super) const fn display_name(self) -> &'static str {
         match self {
             Self::System => "system prompt and tools",
             Self::Prompt => "prompts",
@@ -140,7 +140,7 @@ pub(crate) struct Map {
     pub(crate) usage: ContextUsage,
     /// The origin of the context usage.
     #[serde(skip)]
-    pub(crate) origin: Origin,
+    pub(crate) origin: UsageOrigin,
     /// The number of steps, inactive ones included.
     pub(crate) n_steps: usize,
     /// Context usage by kind, empty kinds left out.
@@ -161,7 +161,7 @@ pub(crate) struct Map {
 
 /// The input of a map.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MapSource<'a> {
+pub(crate) struct MapInput<'a> {
     pub(crate) transcript: Transcript<'a>,
     /// The scale of its tokens.
     pub(crate) calibration: Calibration,
@@ -181,7 +181,7 @@ pub(super) struct ActiveLine {
 pub(crate) struct Used([u64; ContentKind::ALL.len()]);
 
 impl Used {
-    pub(super) fn of(&self, kind: ContentKind) -> u64 {
+    pub(super) fn tokens_of(&self, kind: ContentKind) -> u64 {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
@@ -197,7 +197,7 @@ impl Used {
     }
 
     /// Scaled to tokens of the API, with the overhead before the first message.
-    pub(super) fn calibrated(&self, calibration: &Calibration) -> Self {
+    pub(super) fn to_calibrated(&self, calibration: &Calibration) -> Self {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale_to_api(Tokens(tokens)).0));
         scaled.add(ContentKind::System, calibration.overhead.0);
         scaled

@@ -5,5 +5,5 @@ mod page;
 mod read;
 mod steps;
 
-pub(crate) use data::{Map, MapOperation, MapSource};
-pub(crate) use page::{STYLE, escaped, filled};
+pub(crate) use data::{Map, MapInput, MapOperation};
+pub(crate) use page::{STYLE, escape_html, fill_template};

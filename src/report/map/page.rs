@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::data::{ContentKind, Group, ItemState, Map, MapItem, MapOperation};
-use crate::report::size::{count, counted, short, whole_percent};
+use crate::report::size::{count, count_noun, format_rounded, format_whole_percent};
 use ctxc_transcript::text::{Tokens, escape_unprintable, group_digits};
 
 const PAGE: &str = include_str!("page.html");
@@ -22,7 +22,7 @@ const ROWS_LIMIT: usize = 200;
 
 impl ContentKind {
     /// The CSS class, which is also the name in the data.
-    const fn class(self) -> &'static str {
+    const fn css_class(self) -> &'static str {
         match self {
             Self::System => "system",
             Self::Prompt => "prompt",
@@ -35,7 +35,7 @@ impl ContentKind {
 }
 
 impl ItemState {
-    const fn label(self) -> &'static str {
+    const fn display_name(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Superseded => "superseded",
@@ -49,34 +49,34 @@ impl Map {
     ///
     /// # Errors
     /// When the data cannot be serialized, which does not happen for a map.
-    pub(crate) fn page(&self) -> serde_json::Result<String> {
-        let caption = self.caption();
+    pub(crate) fn to_html(&self) -> serde_json::Result<String> {
+        let caption = self.chart_caption();
         let parts = [
-            ("{script_hash}", base64(&Sha256::digest(SCRIPT.as_bytes()))),
+            ("{script_hash}", encode_base64(&Sha256::digest(SCRIPT.as_bytes()))),
             ("{version}", env!("CARGO_PKG_VERSION").to_owned()),
-            ("{title}", escaped(self.read.title.as_deref().unwrap_or("untitled session"))),
-            ("{file}", escaped(self.read.path.as_deref().unwrap_or("standard input"))),
+            ("{title}", escape_html(self.read.title.as_deref().unwrap_or("untitled session"))),
+            ("{file}", escape_html(self.read.path.as_deref().unwrap_or("standard input"))),
             ("{style}", STYLE.to_owned()),
-            ("{how}", self.origin.word().to_owned()),
+            ("{how}", self.origin.display_name().to_owned()),
             ("{tokens}", group_digits(self.usage.before.0)),
-            ("{percent}", whole_percent(self.usage.before, self.usage.window)),
-            ("{window}", short(self.usage.window)),
-            ("{bar}", self.bar()),
-            ("{legend}", self.legend()),
-            ("{n_steps}", counted(self.n_steps as u64, "step")),
-            ("{caption}", escaped(&caption)),
-            ("{superseded}", short(Tokens(self.superseded))),
-            ("{rows}", self.items.iter().take(ROWS_LIMIT).map(row).collect()),
+            ("{percent}", format_whole_percent(self.usage.before, self.usage.window)),
+            ("{window}", format_rounded(self.usage.window)),
+            ("{bar}", self.usage_bar()),
+            ("{legend}", self.usage_legend()),
+            ("{n_steps}", count_noun(self.n_steps as u64, "step")),
+            ("{caption}", escape_html(&caption)),
+            ("{superseded}", format_rounded(Tokens(self.superseded))),
+            ("{rows}", self.items.iter().take(ROWS_LIMIT).map(item_row).collect()),
             ("{operations}", self.operations_table()),
             ("{secrets}", self.secrets_note()),
-            ("{data}", self.data(&caption)?),
+            ("{data}", self.data_json(&caption)?),
             ("{script}", SCRIPT.to_owned()),
         ];
-        Ok(filled(PAGE, &parts))
+        Ok(fill_template(PAGE, &parts))
     }
 
     /// The chart in words.
-    fn caption(&self) -> String {
+    fn chart_caption(&self) -> String {
         let most = self.steps.iter().filter_map(|step| step.measured).max();
         let marks: Vec<&str> = self.steps.iter().flat_map(|step| step.marks.iter().map(String::as_str)).collect();
         let mut names = marks.clone();
@@ -88,7 +88,7 @@ impl Map {
         };
         let marked = names.into_iter().map(|name| {
             let n = marks.iter().filter(|mark| **mark == name).count() as u64;
-            format!(" Marked: {}.", counted(n, name))
+            format!(" Marked: {}.", count_noun(n, name))
         });
         let marked: Vec<String> = marked.collect();
         format!(
@@ -97,19 +97,19 @@ impl Map {
         )
     }
 
-    fn bar(&self) -> String {
+    fn usage_bar(&self) -> String {
         let whole = self.usage.window.max(self.usage.before).0.max(1);
         let part = |group: &Group| {
-            let (class, hundredths) = (group.kind.class(), group.tokens * 10_000 / whole);
+            let (class, hundredths) = (group.kind.css_class(), group.tokens * 10_000 / whole);
             format!(r#"<span class="{class}" style="width:{}.{:02}%"></span>"#, hundredths / 100, hundredths % 100)
         };
         self.kinds.iter().map(part).collect::<Vec<_>>().concat()
     }
 
-    fn legend(&self) -> String {
+    fn usage_legend(&self) -> String {
         let entry = |group: &Group| {
-            let (class, label) = (group.kind.class(), group.kind.label());
-            let tokens = short(Tokens(group.tokens));
+            let (class, label) = (group.kind.css_class(), group.kind.display_name());
+            let tokens = format_rounded(Tokens(group.tokens));
             format!("<li><i class=\"{class}\" aria-hidden=\"true\"></i>{label} {tokens}</li>\n")
         };
         self.kinds.iter().map(entry).collect()
@@ -126,12 +126,12 @@ impl Map {
     fn secrets_note(&self) -> String {
         match self.secrets {
             0 => "No secrets were found in what is shown.".to_owned(),
-            n => format!("{} replaced.", counted(n as u64, "secret")),
+            n => format!("{} replaced.", count_noun(n as u64, "secret")),
         }
     }
 
     /// The data as JSON that an HTML parser does not take for markup.
-    fn data(&self, caption: &str) -> serde_json::Result<String> {
+    fn data_json(&self, caption: &str) -> serde_json::Result<String> {
         let mut data = serde_json::to_value(self)?;
         if let Some(object) = data.as_object_mut() {
             object.insert("caption".to_owned(), caption.into());
@@ -151,25 +151,25 @@ fn operation_row(row: &MapOperation) -> String {
     let (state, command) = if row.is_undone { ("undone", "") } else { ("holds", row.command.as_str()) };
     format!(
         "<tr><td data-head=\"Operation\">{}</td><td data-head=\"Time\">{}</td><td data-head=\"Tokens\">{}</td><td data-head=\"State\">{state}</td>{}</tr>\n",
-        escaped(&row.verb),
+        escape_html(&row.verb),
         row.time,
-        escaped(&tokens),
+        escape_html(&tokens),
         command_cell(command)
     )
 }
 
-fn row(item: &MapItem) -> String {
+fn item_row(item: &MapItem) -> String {
     let name = if item.name.is_empty() || item.kind != ContentKind::Tool {
-        escaped(&item.group)
+        escape_html(&item.group)
     } else {
-        format!("{} {}", escaped(&item.group), escaped(&item.name))
+        format!("{} {}", escape_html(&item.group), escape_html(&item.name))
     };
     let turn = if item.turn == 0 { "-".to_owned() } else { item.turn.to_string() };
     format!(
         "<tr><td data-head=\"Tokens\">{}</td><td class=\"item\">{name}</td><td data-head=\"Turn\">{turn}</td><td data-head=\"State\">{}</td><td class=\"text\"><div>{}</div></td>{}</tr>\n",
         group_digits(item.tokens),
-        item.state.label(),
-        escaped(&item.text),
+        item.state.display_name(),
+        escape_html(&item.text),
         command_cell(&item.command)
     )
 }
@@ -181,12 +181,12 @@ fn command_cell(command: &str) -> String {
     }
     format!(
         "<td class=\"command\"><code>{}</code><button type=\"button\" class=\"copy\" hidden>Copy</button></td>",
-        escaped(command)
+        escape_html(command)
     )
 }
 
 /// `text` as HTML, without control characters that would steer a terminal or change the direction of writing.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in escape_unprintable(text).chars() {
         match c {
@@ -202,7 +202,7 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// `page` with every name in `parts` replaced by its value in one pass: names within values are not replaced.
-pub(crate) fn filled(page: &str, parts: &[(&str, String)]) -> String {
+pub(crate) fn fill_template(page: &str, parts: &[(&str, String)]) -> String {
     let mut filled = String::new();
     let mut rest = page;
     while let Some(start) = rest.find('{') {
@@ -216,7 +216,7 @@ pub(crate) fn filled(page: &str, parts: &[(&str, String)]) -> String {
 }
 
 /// Standard base64 with padding, as a content security policy encodes digests.
-fn base64(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -238,19 +238,22 @@ mod tests {
         let cases =
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("\u{3fe}?", "z74/")];
         for (text, expected) in cases {
-            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+            assert_eq!(encode_base64(text.as_bytes()), expected, "{text}");
         }
     }
 
     #[test]
     fn values_are_not_filled_in_again() {
         let parts = [("{a}", "{b}".to_owned()), ("{b}", "x".to_owned())];
-        assert_eq!(filled("{a} {b} {c} }", &parts), "{b} x {c} }");
+        assert_eq!(fill_template("{a} {b} {c} }", &parts), "{b} x {c} }");
     }
 
     // W-07
     #[test]
     fn w_07_texts_are_no_markup() {
-        assert_eq!(escaped("<b a='1'>&\"\u{1b}[31m\u{202e}"), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;\\u001b[31m\\u202e");
+        assert_eq!(
+            escape_html("<b a='1'>&\"\u{1b}[31m\u{202e}"),
+            "&lt;b a=&#39;1&#39;&gt;&amp;&quot;\\u001b[31m\\u202e"
+        );
     }
 }

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
-use super::data::{ActiveLine, ContentKind, Group, ItemState, Map, MapItem, MapOperation, MapSource, Smaller, Used};
-use super::steps::steps;
-use crate::report::overview::Origin;
+use super::data::{ActiveLine, ContentKind, Group, ItemState, Map, MapInput, MapItem, MapOperation, Smaller, Used};
+use super::steps::build_steps;
+use crate::report::overview::UsageOrigin;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_core::apply::{
     Described, TITLE_LEN, ToolCalls, describe_calls, is_placeholder, read_calls, recorded_context, shorten_text,
@@ -31,8 +31,8 @@ const SECRET_LEN: usize = 8192;
 const NAME_LEN: usize = 80;
 
 /// The results of the pass.
-struct Pass<'a> {
-    from: MapSource<'a>,
+struct MapPass<'a> {
+    from: MapInput<'a>,
     turn_of: HashMap<LineNo, usize>,
     redactor: Option<Redactor>,
     lines: HashMap<LineNo, ActiveLine>,
@@ -47,32 +47,32 @@ impl Map {
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn read(
-        from: MapSource<'_>,
+        from: MapInput<'_>,
         mut read: SessionRef,
         operations: Vec<MapOperation>,
         shows_secrets: bool,
     ) -> io::Result<Self> {
-        let MapSource { transcript, calibration, .. } = from;
+        let MapInput { transcript, calibration, .. } = from;
         let Transcript { file, index, chain } = transcript;
         let calls = read_calls(transcript, &Protections::default())?;
         let described = describe_calls(file, index, calls.calls.iter().map(|call| call.call))?;
-        let mut pass = Pass::new(from, shows_secrets);
+        let mut pass = MapPass::new(from, shows_secrets);
         let lines: LineSet = chain.lines.iter().copied().collect();
         let mut scan = index.new_scan();
         visit_lines(file, index, &lines, |line, bytes| {
             scan.read(bytes);
-            pass.read(line, &scan, bytes);
+            pass.read_line(line, &scan, bytes);
             io::Result::Ok(())
         })?;
         pass.add_calls(&calls, &described);
-        let (steps, n_steps) = steps(from, &pass.lines, &calibration, &operations);
+        let (steps, n_steps) = build_steps(from, &pass.lines, &calibration, &operations);
         // Redacts before clipping, since a truncated secret is not detected.
-        read.title = Some(clip_text(&pass.redacted(&whole_title_of(transcript)?), TITLE_LEN));
-        let mut kinds = pass.kinds(&calibration);
+        read.title = Some(clip_text(&pass.redact_text(&whole_title_of(transcript)?), TITLE_LEN));
+        let mut kinds = pass.usage_by_kind(&calibration);
         kinds.retain(|group| group.tokens > 0);
         let superseded =
             pass.items.iter().filter(|item| item.state == ItemState::Superseded).map(|item| item.tokens).sum();
-        let (items, smaller) = parted(std::mem::take(&mut pass.items), &calibration);
+        let (items, smaller) = split_largest(std::mem::take(&mut pass.items), &calibration);
         let chars4: Tokens = chain.lines.iter().map(|&line| ctxc_transcript::context_tokens(index, line)).sum();
         let before = if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context_size(chars4) };
         Ok(Self {
@@ -83,7 +83,7 @@ impl Map {
                 window: calibration.window,
                 measured: recorded_context(transcript)?,
             },
-            origin: Origin::Estimate,
+            origin: UsageOrigin::Estimate,
             n_steps,
             kinds,
             steps,
@@ -96,8 +96,8 @@ impl Map {
     }
 }
 
-impl<'a> Pass<'a> {
-    fn new(from: MapSource<'a>, shows_secrets: bool) -> Self {
+impl<'a> MapPass<'a> {
+    fn new(from: MapInput<'a>, shows_secrets: bool) -> Self {
         let turns = find_turns(from.transcript.index, from.transcript.chain);
         let places = from.transcript.chain.lines.iter().enumerate();
         let turn_of =
@@ -114,18 +114,18 @@ impl<'a> Pass<'a> {
     }
 
     /// `text` without its secrets.
-    fn redacted(&mut self, text: &str) -> String {
+    fn redact_text(&mut self, text: &str) -> String {
         self.redactor.as_mut().map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text)
     }
 
     /// The beginning of `text` on one line.
-    fn beginning(&mut self, text: &str) -> String {
+    fn redacted_beginning(&mut self, text: &str) -> String {
         // Long enough to fold white space and to contain a secret at the end completely.
         let head: String = text.chars().take(SECRET_LEN).collect();
-        clip_text(&collapse_whitespace(&self.redacted(&head)), BEGINNING_LEN)
+        clip_text(&collapse_whitespace(&self.redact_text(&head)), BEGINNING_LEN)
     }
 
-    fn read(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
+    fn read_line(&mut self, line: LineNo, scan: &Scan, bytes: &[u8]) {
         let index = self.from.transcript.index;
         let flags = index.record(line).flags;
         let is_thinking_sent = index.thinking_of(line).is_none_or(|thinking| thinking.unsent.is_none());
@@ -149,15 +149,15 @@ impl<'a> Pass<'a> {
             used.add(kind, tokens);
         });
         self.read_blocks(line, scan, bytes);
-        let thought = used.of(ContentKind::Thinking);
+        let thought = used.tokens_of(ContentKind::Thinking);
         if thought > 0 {
-            self.add(line, ContentKind::Thinking, thought, "", String::new());
+            self.add_item(line, ContentKind::Thinking, thought, "", String::new());
         }
-        let tokens = used.of(of_text);
+        let tokens = used.tokens_of(of_text);
         if tokens > 0 {
             let text = entry::message_text(scan, bytes);
-            let command = self.discard(&text).filter(|_| of_text != ContentKind::Client).unwrap_or_default();
-            self.add(line, of_text, tokens, &text, command);
+            let command = self.discard_command(&text).filter(|_| of_text != ContentKind::Client).unwrap_or_default();
+            self.add_item(line, of_text, tokens, &text, command);
         }
         let raw = scan.timestamp.and_then(|span| span.string_in(bytes));
         let time = raw.and_then(|raw| std::str::from_utf8(raw).ok()?.parse().ok());
@@ -174,7 +174,7 @@ impl<'a> Pass<'a> {
                 }
                 BlockKind::ToolResult => {
                     let text = entry::tool_result_text(scan, bytes, at as usize).unwrap_or_default();
-                    let text = self.beginning(&text);
+                    let text = self.redacted_beginning(&text);
                     self.results.insert(place, text);
                 }
                 _ => {}
@@ -183,7 +183,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The command that removes a message with this text; `None` if the text has a secret or no pattern matches it.
-    fn discard(&mut self, text: &str) -> Option<String> {
+    fn discard_command(&mut self, text: &str) -> Option<String> {
         if is_placeholder(text) {
             return None;
         }
@@ -196,16 +196,16 @@ impl<'a> Pass<'a> {
         } else {
             text.to_owned()
         };
-        let redacted = Pattern::of(&self.redacted(&ends));
+        let redacted = Pattern::of(&self.redact_text(&ends));
         let is_secret = redacted.is_none_or(|redacted| redacted.to_string() != pattern);
         (!is_secret).then(|| format!("ctxc discard {} {}", self.from.session, ctxc_core::apply::shell_word(&pattern)))
     }
 
-    fn add(&mut self, line: LineNo, kind: ContentKind, tokens: u64, text: &str, command: String) {
+    fn add_item(&mut self, line: LineNo, kind: ContentKind, tokens: u64, text: &str, command: String) {
         let state = if is_placeholder(text) { ItemState::Removed } else { ItemState::Active };
-        let group = if kind == ContentKind::Tool { "results without a call" } else { kind.label() };
+        let group = if kind == ContentKind::Tool { "results without a call" } else { kind.display_name() };
         let turn = self.turn_of.get(&line).copied().unwrap_or(0);
-        let text = self.beginning(text);
+        let text = self.redacted_beginning(text);
         let name = clip_text(&text, NAME_LEN);
         self.items.push(MapItem { kind, group: group.to_owned(), name, tokens, turn, state, text, command });
     }
@@ -227,12 +227,12 @@ impl<'a> Pass<'a> {
                 _ if call.result.is_none() => String::new(),
                 _ => format!("ctxc discard {session} {handle}"),
             };
-            let name = shorten_text(&self.redacted(&collapse_whitespace(&known.argument)), NAME_LEN);
+            let name = shorten_text(&self.redact_text(&collapse_whitespace(&known.argument)), NAME_LEN);
             let item = MapItem {
                 kind: ContentKind::Tool,
                 group: known.tool.to_string(),
                 name,
-                tokens: self.size(call),
+                tokens: self.call_tokens(call),
                 turn: self.turn_of.get(&call.call.line).copied().unwrap_or(0),
                 state,
                 text: call.result.and_then(|place| self.results.remove(&place)).unwrap_or_default(),
@@ -243,21 +243,21 @@ impl<'a> Pass<'a> {
     }
 
     /// The `chars4` tokens of a call and its result.
-    fn size(&self, call: &ToolCall) -> u64 {
+    fn call_tokens(&self, call: &ToolCall) -> u64 {
         self.inputs.get(&call.call).copied().unwrap_or(0) + call.tokens.0
     }
 
     /// The context by kind, calibrated.
-    fn kinds(&self, calibration: &Calibration) -> Vec<Group> {
+    fn usage_by_kind(&self, calibration: &Calibration) -> Vec<Group> {
         let mut used = Used::default();
         self.lines.values().for_each(|line| used.add_all(&line.used));
-        let used = used.calibrated(calibration);
-        ContentKind::ALL.into_iter().map(|kind| Group { kind, tokens: used.of(kind) }).collect()
+        let used = used.to_calibrated(calibration);
+        ContentKind::ALL.into_iter().map(|kind| Group { kind, tokens: used.tokens_of(kind) }).collect()
     }
 }
 
 /// The largest of `items`, calibrated, and the sums of the others by group.
-fn parted(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<MapItem>, Vec<Smaller>) {
+fn split_largest(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<MapItem>, Vec<Smaller>) {
     items.sort_by_key(|item| Reverse(item.tokens));
     let rest = items.split_off(items.len().min(ITEMS_LIMIT));
     let mut smaller: BTreeMap<(ContentKind, String), (u64, u64)> = BTreeMap::new();

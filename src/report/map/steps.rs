@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::data::{ActiveLine, MapOperation, MapSource, MapStep, Used};
+use super::data::{ActiveLine, MapInput, MapOperation, MapStep, Used};
 use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, Transcript, scan};
 
 /// The maximum number of steps in a chart: more cannot be distinguished on a screen.
 const STEPS_LIMIT: usize = 400;
 /// The steps in file order, and their number before thinning.
-pub(super) fn steps(
-    from: MapSource<'_>,
+pub(super) fn build_steps(
+    from: MapInput<'_>,
     lines: &HashMap<LineNo, ActiveLine>,
     calibration: &Calibration,
     operations: &[MapOperation],
@@ -36,7 +36,7 @@ pub(super) fn steps(
         }
         let is_step = record.kind == scan::EntryKind::Assistant && !record.flags.any(Flags::SIDECHAIN);
         let Some(message) = record.message().filter(|_| is_step) else { continue };
-        let now = chain.is_live(line).then(|| used.calibrated(calibration));
+        let now = chain.is_live(line).then(|| used.to_calibrated(calibration));
         if newest == Some(message) {
             // Further entries of one message belong to the same step.
             if let Some(step) = steps.last_mut() {
@@ -53,11 +53,11 @@ pub(super) fn steps(
         last.marks.append(&mut marks);
     }
     let n_steps = steps.len();
-    (thinned(&steps), n_steps)
+    (thin_steps(&steps), n_steps)
 }
 
 /// At most [`STEPS_LIMIT`] of `steps`: the last of each run of neighbours, with the marks of all.
-fn thinned(steps: &[MapStep]) -> Vec<MapStep> {
+fn thin_steps(steps: &[MapStep]) -> Vec<MapStep> {
     let n_each = steps.len().div_ceil(STEPS_LIMIT).max(1);
     let last_of = |chunk: &[MapStep]| {
         let marks = chunk.iter().flat_map(|step| step.marks.iter().cloned()).collect();

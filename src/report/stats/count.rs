@@ -190,14 +190,14 @@ pub(crate) struct ToolRow {
 
 impl ToolRow {
     /// The `chars4` tokens of inputs and results.
-    pub(crate) fn chars4(&self) -> Tokens {
+    pub(crate) fn total_chars4(&self) -> Tokens {
         self.inputs.chars4 + self.results.chars4
     }
 }
 
 impl Stats {
     /// The context usage of the session.
-    pub(crate) fn usage(&self) -> ContextUsage {
+    pub(crate) fn context_usage(&self) -> ContextUsage {
         let measured = self.measured.map(|measured| measured.lowered_from.unwrap_or(measured.tokens));
         ContextUsage { before: self.tokens.calibrated, after: None, window: self.window, measured }
     }
@@ -206,7 +206,7 @@ impl Stats {
     ///
     /// # Errors
     /// When reading fails.
-    pub(crate) fn count(
+    pub(crate) fn count_transcript(
         name: String,
         file: impl Read + Seek,
         index: &Index,
@@ -218,15 +218,15 @@ impl Stats {
         let problems = Problems::of(index, chain);
         let turns = turn_rows(index, chain, calibration);
         let mut second = SecondPass::new(index, chain, turns);
-        visit_lines(file, index, &second.unknown(chain), |line_no, line| {
-            second.read(line_no, line);
+        visit_lines(file, index, &second.lines_to_read(chain), |line_no, line| {
+            second.count_line(line_no, line);
             io::Result::Ok(())
         })?;
         second.finish();
         let chars4: Tokens = chain.lines.iter().map(|&line| context_tokens(index, line)).sum();
         let scale = |tokens| Estimates::of(tokens, calibration);
         let mut tools: Vec<ToolRow> = second
-            .tools()
+            .tool_sums()
             .map(|(tool, sums)| ToolRow {
                 tool: tool.to_owned(),
                 calls: sums.calls,
@@ -234,14 +234,14 @@ impl Stats {
                 results: scale(sums.results),
             })
             .collect();
-        tools.sort_by(|left, right| (right.chars4(), &left.tool).cmp(&(left.chars4(), &right.tool)));
+        tools.sort_by(|left, right| (right.total_chars4(), &left.tool).cmp(&(left.total_chars4(), &right.tool)));
         let SecondPass { turns, parts, recorded, recorded_by, .. } = second;
         Ok(Self {
             session: SessionRef::default(),
             window: calibration.window,
             file: name,
-            size: size(index, chain),
-            counts: counts(index, chain, turns.len()),
+            size: measure_file(index, chain),
+            counts: count_entries(index, chain, turns.len()),
             tokens: ContextSize {
                 chars4,
                 calibrated: if chain.lines.is_empty() { Tokens::ZERO } else { calibration.context_size(chars4) },
@@ -255,9 +255,9 @@ impl Stats {
                 estimate: calibration.context_size(estimate_up_to(index, chain, message)),
                 lowered_from: None,
             }),
-            start: start(chain),
+            start: chain_start(chain),
             problems,
-            roles: roles(index, chain, calibration),
+            roles: role_rows(index, chain, calibration),
             parts: parts.into_iter().map(|(part, (n, tokens))| part_row(part, n, scale(tokens))).collect(),
             tools,
             bands: band_rows(&turns, bands),
@@ -272,14 +272,14 @@ fn part_row(part: Part, n: u64, tokens: Estimates) -> PartRow {
     PartRow { part, n, tokens: Estimates { calibrated, ..tokens } }
 }
 
-fn size(index: &Index, chain: &Chain) -> Size {
+fn measure_file(index: &Index, chain: &Chain) -> Size {
     let bytes = index.records.iter().map(|record| u64::from(record.len)).sum();
     let live_bytes = chain.lines.iter().map(|&line| u64::from(index.record(line).len)).sum();
     let (lines, live_lines) = (u64::from(index.n_lines()), chain.lines.len() as u64);
     Size { bytes, lines, live_bytes, live_lines, dead_bytes: bytes - live_bytes, dead_lines: lines - live_lines }
 }
 
-fn counts(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
+fn count_entries(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
     let mut is_counted = vec![false; index.prompts.len()];
     let mut counts = Counts { turns: n_turns as u64, ..Counts::default() };
     for &line in &chain.lines {
@@ -295,7 +295,7 @@ fn counts(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
     counts
 }
 
-fn roles(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<RoleRow> {
+fn role_rows(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<RoleRow> {
     let row = |role, kind| {
         let of_kind = chain.lines.iter().filter(|line| index.record(**line).kind == kind);
         let tokens = of_kind.clone().map(|&line| context_tokens(index, line)).sum();
@@ -309,7 +309,7 @@ fn roles(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<RoleRow
     rows.into_iter().filter(|row| row.entries > 0).collect()
 }
 
-fn start(chain: &Chain) -> Start {
+fn chain_start(chain: &Chain) -> Start {
     let line = chain.lines.first().map_or(0, |line| line.one_based());
     match chain.end {
         ChainEnd::Empty => Start::Nowhere,

@@ -74,7 +74,7 @@ impl<'a> SecondPass<'a> {
     }
 
     /// The active lines that must be read.
-    pub(super) fn unknown(&self, chain: &Chain) -> LineSet {
+    pub(super) fn lines_to_read(&self, chain: &Chain) -> LineSet {
         let has_number = |end: &ToolEnd| end.is_result || end.tool.is_some();
         let unnumbered: LineSet = self.index.tools.iter().filter(|end| !has_number(end)).map(|end| end.line).collect();
         chain.live.iter().filter(|&line| !self.is_known(line) || unnumbered.contains(line)).collect()
@@ -96,7 +96,7 @@ impl<'a> SecondPass<'a> {
     }
 
     /// Counts a line that must be read, after all those before it. They are passed in file order.
-    pub(super) fn read(&mut self, line_no: LineNo, line: &[u8]) {
+    pub(super) fn count_line(&mut self, line_no: LineNo, line: &[u8]) {
         self.count_known(|next| next < line_no);
         self.lines.next();
         self.read_line(line_no, line);
@@ -108,30 +108,32 @@ impl<'a> SecondPass<'a> {
     }
 
     /// The sums by tool; the empty name has those of results whose calls are inactive.
-    pub(super) fn tools(&self) -> impl Iterator<Item = (&str, ToolSums)> {
+    pub(super) fn tool_sums(&self) -> impl Iterator<Item = (&str, ToolSums)> {
         self.tool_at.iter().filter_map(|(name, &at)| Some((name.as_str(), *self.tools.get(at)?)))
     }
 
     fn count_known(&mut self, is_next: impl Fn(LineNo) -> bool) {
         while let Some(line) = self.lines.next_if(|&line| is_next(line)) {
-            self.count_one(line);
+            self.count_indexed(line);
         }
     }
 
     /// Counts a line from the index.
-    fn count_one(&mut self, line: LineNo) {
+    fn count_indexed(&mut self, line: LineNo) {
         let index = self.index;
         let record = index.record(line);
         let tokens = Tokens(u64::from(record.tokens));
         match record.kind {
-            EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::TEXT) => self.note(Part::Text, tokens),
+            EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::TEXT) => {
+                self.add_part(Part::Text, tokens)
+            }
             EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::THINKING) => {
                 let thinking = index.thinking_of(line);
                 if thinking.is_some_and(|thinking| thinking.unsent.is_some()) {
                     return;
                 }
-                self.note(Part::Thinking, Tokens(thinking.map_or(0, |it| it.text.into())));
-                self.note(Part::Signature, Tokens(thinking.map_or(0, |it| it.signature.into())));
+                self.add_part(Part::Thinking, Tokens(thinking.map_or(0, |it| it.text.into())));
+                self.add_part(Part::Signature, Tokens(thinking.map_or(0, |it| it.signature.into())));
             }
             EntryKind::User | EntryKind::Assistant => {
                 while self.ends.next_if(|end| end.line < line).is_some() {}
@@ -140,14 +142,14 @@ impl<'a> SecondPass<'a> {
                     return;
                 }
                 if let Some(tool) = end.tool {
-                    self.note(Part::ToolUse, tokens);
-                    self.note_call(end.id, &index.tools.name(tool), tokens);
+                    self.add_part(Part::ToolUse, tokens);
+                    self.add_call(end.id, &index.tools.name(tool), tokens);
                 } else {
-                    self.note(Part::ToolResult, tokens);
-                    self.note_result(end.id, tokens);
+                    self.add_part(Part::ToolResult, tokens);
+                    self.add_result(end.id, tokens);
                 }
             }
-            EntryKind::Attachment => self.note(Part::Attachment, tokens),
+            EntryKind::Attachment => self.add_part(Part::Attachment, tokens),
             _ => {}
         }
     }
@@ -157,7 +159,7 @@ impl<'a> SecondPass<'a> {
         let mut scan = std::mem::take(&mut self.scan);
         scan.read(line);
         if let Some(turn) = self.turn_at.get(&line_no.one_based()).and_then(|&at| self.turns.get_mut(at)) {
-            turn.quote(&scan, line);
+            turn.set_prompt(&scan, line);
         }
         let message = self.index.record(line_no).message();
         if message.is_some() && message == self.recorded_by.map(|(message, _)| message) {
@@ -166,7 +168,7 @@ impl<'a> SecondPass<'a> {
             self.recorded = self.recorded.max(usage.map_or(0, Usage::context_size));
         }
         if scan.blocks.is_empty() {
-            measure_parts(&scan, line, |part, tokens| self.note(part, tokens));
+            measure_parts(&scan, line, |part, tokens| self.add_part(part, tokens));
         }
         self.one.kind = scan.kind;
         for blocks in scan.blocks.chunk_by(|_, next| next.is_nested) {
@@ -204,22 +206,22 @@ impl<'a> SecondPass<'a> {
             (EntryKind::Assistant, BlockKind::ToolUse) => {
                 let name = outer.name.and_then(|it| it.string_in(line));
                 let name = name.map_or(Cow::Borrowed(""), json_string::decode);
-                self.note_call(id_of(outer, line), &name, tokens);
+                self.add_call(id_of(outer, line), &name, tokens);
             }
-            (EntryKind::User, BlockKind::ToolResult) => self.note_result(id_of(outer, line), tokens),
+            (EntryKind::User, BlockKind::ToolResult) => self.add_result(id_of(outer, line), tokens),
             _ => {}
         }
         self.one = one;
     }
 
-    fn note(&mut self, part: Part, tokens: Tokens) {
+    fn add_part(&mut self, part: Part, tokens: Tokens) {
         let (n, sum) = self.parts.entry(part).or_default();
         *n += 1;
         *sum += tokens;
     }
 
-    fn note_call(&mut self, id: IdHash, name: &str, inputs: Tokens) {
-        let at = self.tool(name);
+    fn add_call(&mut self, id: IdHash, name: &str, inputs: Tokens) {
+        let at = self.tool_position(name);
         if let Some(sums) = self.tools.get_mut(at) {
             sums.calls += 1;
             sums.inputs += inputs;
@@ -227,15 +229,15 @@ impl<'a> SecondPass<'a> {
         self.open.insert(id, at);
     }
 
-    fn note_result(&mut self, id: IdHash, tokens: Tokens) {
-        let at = self.open.remove(&id).unwrap_or_else(|| self.tool(""));
+    fn add_result(&mut self, id: IdHash, tokens: Tokens) {
+        let at = self.open.remove(&id).unwrap_or_else(|| self.tool_position(""));
         if let Some(sums) = self.tools.get_mut(at) {
             sums.results += tokens;
         }
     }
 
     /// The position of the tool `name` in `tools`, added if it is new.
-    fn tool(&mut self, name: &str) -> usize {
+    fn tool_position(&mut self, name: &str) -> usize {
         if let Some(&at) = self.tool_at.get(name) {
             return at;
         }

@@ -4,26 +4,30 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::count::{ContextSize, Measured, Problems, Start, Stats};
 use super::tables::FigureColumns;
-use crate::report::size::{bytes, count, counted, percent, short, tokens, whole_percent};
+use crate::report::size::{
+    count, count_noun, format_bytes, format_percent, format_rounded, format_tokens, format_whole_percent,
+};
 
 impl Stats {
     /// A labelled line for each figure that is not in a table.
-    pub(super) fn summary(&self, figures: FigureColumns) -> String {
+    pub(super) fn summary_text(&self, figures: FigureColumns) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
         let mut line = |label: &str, told: &dyn Display| {
             let _ = writeln!(text, "{label:<10}{told}");
         };
-        let label = self.session.label();
+        let label = self.session.short_label();
         let Self { size, counts, tokens: context, window, .. } = self;
         line("session", if self.session.path.is_some() { &label } else { &self.file });
-        line("size", &format_args!("{} in {}", bytes(size.bytes), counted(size.lines, "line")));
+        line("size", &format_args!("{} in {}", format_bytes(size.bytes), count_noun(size.lines, "line")));
         if counts.messages == 0 {
             line("messages", &"none: nothing to resume");
             line("problems", &self.problems_text());
             return text;
         }
-        let share = |n, part| format!("{} ({}) in {}", bytes(n), percent(n, size.bytes), counted(part, "line"));
+        let share = |n, part| {
+            format!("{} ({}) in {}", format_bytes(n), format_percent(n, size.bytes), count_noun(part, "line"))
+        };
         line("active", &share(size.live_bytes, size.live_lines));
         line("inactive", &share(size.dead_bytes, size.dead_lines));
         line(
@@ -31,13 +35,13 @@ impl Stats {
             &format_args!(
                 "{} in {} and {}, with {}",
                 count(counts.messages),
-                counted(counts.turns, "turn"),
-                counted(counts.steps, "step"),
-                counted(counts.tool_calls, "tool call")
+                count_noun(counts.turns, "turn"),
+                count_noun(counts.steps, "step"),
+                count_noun(counts.tool_calls, "tool call")
             ),
         );
-        let part = whole_percent(context.calibrated, *window);
-        line("context", &format_args!("{} ({part} of {})", tokens(context.calibrated), short(*window)));
+        let part = format_whole_percent(context.calibrated, *window);
+        line("context", &format_args!("{} ({part} of {})", format_tokens(context.calibrated), format_rounded(*window)));
         match &self.measured {
             Some(measured) => line("measured", measured),
             None => line("measured", &"none: the client recorded no usage"),
@@ -53,7 +57,8 @@ impl Stats {
     fn problems_text(&self) -> String {
         let Problems { errors, warnings } = self.problems;
         let counts = [(errors, "error"), (warnings, "warning")];
-        let found: Vec<String> = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| counted(n, noun)).collect();
+        let found: Vec<String> =
+            counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, noun)| count_noun(n, noun)).collect();
         if found.is_empty() { "none".to_owned() } else { format!("{}: see `ctxc check`", found.join(" and ")) }
     }
 }
@@ -61,12 +66,12 @@ impl Stats {
 impl Display for ContextSize {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { chars4, factor, factor_from_steps, overhead, .. } = self;
-        write!(f, "{} by chars4 x {factor:.2}", tokens(*chars4))?;
+        write!(f, "{} by chars4 x {factor:.2}", format_tokens(*chars4))?;
         match factor_from_steps {
             0 => f.write_str(" (the default without recorded usage)")?,
-            n => write!(f, " (from {})", counted(*n as u64, "step"))?,
+            n => write!(f, " (from {})", count_noun(*n as u64, "step"))?,
         }
-        write!(f, " + {} of system prompt, tools and unattributed content", tokens(*overhead))
+        write!(f, " + {} of system prompt, tools and unattributed content", format_tokens(*overhead))
     }
 }
 
@@ -74,9 +79,9 @@ impl Display for Measured {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { line, tokens: measured, lowered_from, .. } = self;
         match lowered_from {
-            None => write!(f, "{} by the client, line {line}", tokens(*measured)),
+            None => write!(f, "{} by the client, line {line}", format_tokens(*measured)),
             Some(before) => {
-                write!(f, "{} by the client, {} after ctxc, line {line}", tokens(*before), count(measured.0))
+                write!(f, "{} by the client, {} after ctxc, line {line}", format_tokens(*before), count(measured.0))
             }
         }
     }

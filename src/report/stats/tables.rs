@@ -3,8 +3,8 @@
 use super::count::Stats;
 use super::estimates::Estimates;
 use super::turn::TurnRow;
-use crate::report::look::Look;
-use crate::report::table::{Cell, Table};
+use crate::report::look::TextLayout;
+use crate::report::table::{Table, TableCell};
 use ctxc_transcript::Part;
 use ctxc_transcript::text::Tokens;
 
@@ -28,7 +28,7 @@ struct TableInput<'a> {
 
 impl Stats {
     /// The whole report as text.
-    pub(crate) fn text(&self, look: Look, figures: FigureColumns) -> String {
+    pub(crate) fn text(&self, look: TextLayout, figures: FigureColumns) -> String {
         let shown = TableInput { stats: self, figures };
         let tables = [
             (self.roles.is_empty(), shown.roles_table()),
@@ -37,7 +37,7 @@ impl Stats {
             (self.bands.is_empty(), shown.bands_table()),
             (self.turns.is_empty(), shown.turns_table()),
         ];
-        let mut text = self.summary(figures);
+        let mut text = self.summary_text(figures);
         for (_, table) in tables.into_iter().filter(|(is_empty, _)| !is_empty) {
             text.push('\n');
             text.push_str(&table.render(look));
@@ -48,7 +48,7 @@ impl Stats {
 
 impl TableInput<'_> {
     /// A table with the columns of figures between `before` and `behind`.
-    fn table(&self, before: &[&str], behind: &[&str]) -> Table {
+    fn new_table(&self, before: &[&str], behind: &[&str]) -> Table {
         let figures: &[&str] = match self.figures {
             FigureColumns::One => &["tokens", "share", ""],
             FigureColumns::Both => &["chars4", "tokens", "share", ""],
@@ -57,34 +57,34 @@ impl TableInput<'_> {
     }
 
     /// The cells of figures, with `bar` as the last.
-    fn cells(&self, tokens: Estimates, bar: Cell) -> impl Iterator<Item = Cell> {
+    fn cells_with_bar(&self, tokens: Estimates, bar: TableCell) -> impl Iterator<Item = TableCell> {
         let (part, whole) = (tokens.chars4.0, self.stats.tokens.chars4.0);
-        let chars4 = (self.figures == FigureColumns::Both).then_some(Cell::Count(part));
-        chars4.into_iter().chain([Cell::Count(tokens.calibrated.0), Cell::Share(part, whole), bar])
+        let chars4 = (self.figures == FigureColumns::Both).then_some(TableCell::Count(part));
+        chars4.into_iter().chain([TableCell::Count(tokens.calibrated.0), TableCell::Share(part, whole), bar])
     }
 
-    fn figures(&self, tokens: Estimates) -> impl Iterator<Item = Cell> {
-        self.cells(tokens, Cell::Bar(tokens.chars4.0, self.stats.tokens.chars4.0))
+    fn figure_cells(&self, tokens: Estimates) -> impl Iterator<Item = TableCell> {
+        self.cells_with_bar(tokens, TableCell::Bar(tokens.chars4.0, self.stats.tokens.chars4.0))
     }
 
     fn roles_table(&self) -> Table {
-        let mut table = self.table(&["role", "entries"], &[]);
+        let mut table = self.new_table(&["role", "entries"], &[]);
         for row in &self.stats.roles {
-            let head = [row.role.into(), Cell::Count(row.entries)];
-            table.push(head.into_iter().chain(self.figures(row.tokens)).collect());
+            let head = [row.role.into(), TableCell::Count(row.entries)];
+            table.push(head.into_iter().chain(self.figure_cells(row.tokens)).collect());
         }
         table
     }
 
     fn parts_table(&self) -> Table {
-        let mut table = self.table(&["content", "n"], &[]);
+        let mut table = self.new_table(&["content", "n"], &[]);
         for row in &self.stats.parts {
-            let head = [row.part.name().into(), Cell::Count(row.n)];
-            let mut cells: Vec<Cell> = head.into_iter().chain(self.figures(row.tokens)).collect();
+            let head = [row.part.name().into(), TableCell::Count(row.n)];
+            let mut cells: Vec<TableCell> = head.into_iter().chain(self.figure_cells(row.tokens)).collect();
             if row.part == Part::Signature {
                 // Signatures encode thinking, which is counted by its text.
                 let n_shown = cells.len().saturating_sub(3);
-                cells.iter_mut().skip(n_shown).for_each(|cell| *cell = Cell::Empty);
+                cells.iter_mut().skip(n_shown).for_each(|cell| *cell = TableCell::Empty);
             }
             table.push(cells);
         }
@@ -92,30 +92,31 @@ impl TableInput<'_> {
     }
 
     fn tools_table(&self) -> Table {
-        let mut table = self.table(&["tool", "calls", "inputs", "results"], &[]);
+        let mut table = self.new_table(&["tool", "calls", "inputs", "results"], &[]);
         for row in &self.stats.tools {
             let name = if row.tool.is_empty() { "(inactive call)" } else { &row.tool };
-            let inputs = Cell::Count(row.inputs.calibrated.0);
-            let results = Cell::Count(row.results.calibrated.0);
-            let both = Estimates { chars4: row.chars4(), calibrated: row.inputs.calibrated + row.results.calibrated };
-            let head = [name.into(), Cell::Count(row.calls), inputs, results];
-            table.push(head.into_iter().chain(self.figures(both)).collect());
+            let inputs = TableCell::Count(row.inputs.calibrated.0);
+            let results = TableCell::Count(row.results.calibrated.0);
+            let both =
+                Estimates { chars4: row.total_chars4(), calibrated: row.inputs.calibrated + row.results.calibrated };
+            let head = [name.into(), TableCell::Count(row.calls), inputs, results];
+            table.push(head.into_iter().chain(self.figure_cells(both)).collect());
         }
         table
     }
 
     fn bands_table(&self) -> Table {
-        let mut table = self.table(&["band", "turns", "steps"], &[]);
+        let mut table = self.new_table(&["band", "turns", "steps"], &[]);
         for row in &self.stats.bands {
             let name = row.band.as_deref().unwrap_or("(none)");
-            let head = [name.into(), Cell::Count(row.turns), Cell::Count(row.steps)];
-            table.push(head.into_iter().chain(self.figures(row.tokens)).collect());
+            let head = [name.into(), TableCell::Count(row.turns), TableCell::Count(row.steps)];
+            table.push(head.into_iter().chain(self.figure_cells(row.tokens)).collect());
         }
         table
     }
 
     fn turns_table(&self) -> Table {
-        let mut table = self.table(&["turn", "line", "steps"], &["prompt"]);
+        let mut table = self.new_table(&["turn", "line", "steps"], &["prompt"]);
         let mut sizes: Vec<Tokens> = self.stats.turns.iter().map(|turn| turn.tokens.chars4).collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         let least = sizes.get(N_TURNS - 1).copied().unwrap_or_default();
@@ -128,9 +129,13 @@ impl TableInput<'_> {
         // Each of many turns is a small part of the whole, so their bars are relative to the largest.
         let largest = sizes.first().map_or(0, |tokens| tokens.0);
         for turn in shown {
-            let head = [Cell::Count(turn.turn.0 as u64), Cell::Count(u64::from(turn.line)), Cell::Count(turn.steps)];
-            let prompt = [Cell::Text(turn.prompt.clone())];
-            let figures = self.cells(turn.tokens, Cell::Bar(turn.tokens.chars4.0, largest));
+            let head = [
+                TableCell::Count(turn.turn.0 as u64),
+                TableCell::Count(u64::from(turn.line)),
+                TableCell::Count(turn.steps),
+            ];
+            let prompt = [TableCell::Text(turn.prompt.clone())];
+            let figures = self.cells_with_bar(turn.tokens, TableCell::Bar(turn.tokens.chars4.0, largest));
             table.push(head.into_iter().chain(figures).chain(prompt).collect());
         }
         if !others.is_empty() {
@@ -139,9 +144,9 @@ impl TableInput<'_> {
             for turn in &others {
                 tokens.add(turn.tokens);
             }
-            let head = [Cell::Empty, Cell::Empty, Cell::Count(steps)];
-            let rest = [Cell::Text(format!("({} smaller turns)", others.len()))];
-            let figures = self.cells(tokens, Cell::Empty);
+            let head = [TableCell::Empty, TableCell::Empty, TableCell::Count(steps)];
+            let rest = [TableCell::Text(format!("({} smaller turns)", others.len()))];
+            let figures = self.cells_with_bar(tokens, TableCell::Empty);
             table.push(head.into_iter().chain(figures).chain(rest).collect());
         }
         table

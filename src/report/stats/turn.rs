@@ -52,7 +52,7 @@ pub(super) fn turn_rows(index: &Index, chain: &Chain, calibration: &Calibration)
 
 impl TurnRow {
     /// Sets the quote of the prompt from its entry.
-    pub(super) fn quote(&mut self, scan: &Scan, line: &[u8]) {
+    pub(super) fn set_prompt(&mut self, scan: &Scan, line: &[u8]) {
         let blocks = scan.outer_blocks().filter(|block| block.kind == BlockKind::Text);
         let mut texts = blocks.filter_map(|block| block.text?.string_in(line));
         let typed =

@@ -37,35 +37,35 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let place: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     let ArchiveUrl::Sqlite(path) = place else {
         return Err(CommandError::usage(anyhow!("only an archive in a file can be checked"))
-            .hint("a server checks its own tables; keep backups of its database"));
+            .with_hint("a server checks its own tables; keep backups of its database"));
     };
     if !path.exists() {
         return Err(anyhow!("no archive at {}", path.display()).into());
     }
     let path = std::path::absolute(&path).context("find the archive")?;
     if args.repair && restore_statements(&path)? {
-        context.ui.warning("the structure of its tables was damaged and could not be read; it is back");
+        context.ui.print_warning("the structure of its tables was damaged and could not be read; it is back");
     }
     let mut damage = check_archive(&path).map_err(|error| {
         let hint = format!("if it cannot be opened at all, move {} aside and run `ctxc keep --all`", path.display());
-        CommandError::from(error).hint(hint)
+        CommandError::from(error).with_hint(hint)
     })?;
     let repair = if args.repair && !damage.is_empty() {
-        let done = repair(&path, &damage, &url, context)?;
+        let done = repair_archive(&path, &damage, &url, context)?;
         damage = check_archive(&path)?;
         Some(done)
     } else {
         None
     };
-    let report = report(&url, &damage, repair)?;
+    let report = damage_report(&url, &damage, repair)?;
     context.print(&report, format_args!("{report}\n"))?;
     if report.is_damaged() && !args.repair {
-        context.ui.hint("run `ctxc archive check --repair`");
+        context.ui.print_hint("run `ctxc archive check --repair`");
     }
     Ok(if report.is_damaged() { Completion::Errors } else { Completion::Full })
 }
 
-fn report(url: &str, damage: &Damage, repair: Option<RepairReport>) -> Result<DamageReport, CommandError> {
+fn damage_report(url: &str, damage: &Damage, repair: Option<RepairReport>) -> Result<DamageReport, CommandError> {
     let archive = archives::open_existing(url)?;
     let sessions = damaged_sessions(&*archive, &damage.incomplete).into_iter();
     Ok(DamageReport {
@@ -78,9 +78,14 @@ fn report(url: &str, damage: &Damage, repair: Option<RepairReport>) -> Result<Da
     })
 }
 
-fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Result<RepairReport, CommandError> {
+fn repair_archive(
+    path: &Path,
+    damage: &Damage,
+    url: &str,
+    context: &Context<'_>,
+) -> Result<RepairReport, CommandError> {
     let ui = context.ui;
-    let (related, all) = sources(&*archives::open_existing(url)?, context);
+    let (related, all) = repair_sources(&*archives::open_existing(url)?, context);
     let (mut report, mut damage) = (RepairReport::default(), damage.clone());
     if !damage.structure.is_empty() {
         report.old_file = Some(rebuild_archive(path)?.display().to_string());
@@ -88,7 +93,7 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
     }
     let mut repair = ArchiveRepair::begin(path, &damage)?;
     for file in related.iter().chain(&all) {
-        StopRequested::check_flag(ui.stop())?;
+        StopRequested::check_flag(ui.stop_flag())?;
         if !repair.has_lost_lines() {
             break;
         }
@@ -108,14 +113,14 @@ fn repair(path: &Path, damage: &Damage, url: &str, context: &Context<'_>) -> Res
     if report.dropped_rows > 0 || report.old_file.is_some() {
         let mut archive = archives::open(url)?;
         for path in related.iter().filter(|path| is_session_file(path)) {
-            report.sessions += u64::from(store_again(&mut *archive, path, context)?);
+            report.sessions += u64::from(store_if_missing(&mut *archive, path, context)?);
         }
     }
     Ok(report)
 }
 
 /// The files that the archive names, with their backups, and all other files of the client.
-fn sources(archive: &dyn Archive, context: &Context<'_>) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
+fn repair_sources(archive: &dyn Archive, context: &Context<'_>) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
     let mut related = BTreeSet::new();
     // Unreadable parts of a damaged archive name no files.
     for operation in archive.find_operations(OperationSelection::All).unwrap_or_default() {
@@ -145,13 +150,13 @@ fn is_session_file(path: &Path) -> bool {
 }
 
 /// Stores the session in the file at `path` unless the archive has it; returns whether it was stored.
-fn store_again(archive: &mut dyn Archive, path: &Path, context: &Context<'_>) -> Result<bool, CommandError> {
+fn store_if_missing(archive: &mut dyn Archive, path: &Path, context: &Context<'_>) -> Result<bool, CommandError> {
     let stored = (|| {
         let mut file = File::open(path)?;
         let index = Index::build(&file)?;
         file.rewind()?;
-        let id = archives::own_id(Some(path), &file);
-        let deposited = deposit_session(archive, &file, &index, &id, context.ui.stop())?;
+        let id = archives::id_of_file(Some(path), &file);
+        let deposited = deposit_session(archive, &file, &index, &id, context.ui.stop_flag())?;
         archive.commit()?;
         Ok::<_, anyhow::Error>(deposited.n_new > 0)
     })();
@@ -159,7 +164,7 @@ fn store_again(archive: &mut dyn Archive, path: &Path, context: &Context<'_>) ->
         Ok(is_new) => Ok(is_new),
         Err(error) => {
             archive.rollback()?;
-            context.ui.warning(format_args!("{} was not stored: {error:#}", path.display()));
+            context.ui.print_warning(format_args!("{} was not stored: {error:#}", path.display()));
             Ok(false)
         }
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::opened::{OpenArchive, OpenArchiveArg};
 use crate::cli::context::Context;
-use crate::report::size::counted;
+use crate::report::size::count_noun;
 use crate::session::error::CommandError;
 use crate::terminal::progress::Progress;
 use clap::builder::NonEmptyStringValueParser;
@@ -40,11 +40,14 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let archive = &OpenArchive::open(&args.archive, context)?;
     if place_of_copy == ArchiveUrl::Memory {
         return Err(CommandError::usage(anyhow!("cannot copy into memory: it is gone when the command ends"))
-            .hint("use --to sqlite:PATH, or --to postgres://USER:PASSWORD@HOST/DATABASE"));
+            .with_hint("use --to sqlite:PATH, or --to postgres://USER:PASSWORD@HOST/DATABASE"));
     }
-    if is_same(&archive.place, &place_of_copy) {
-        return Err(CommandError::usage(anyhow!("cannot copy the archive {} into itself", place(&archive.place)))
-            .hint("use another --to"));
+    if is_same_archive(&archive.place, &place_of_copy) {
+        return Err(CommandError::usage(anyhow!(
+            "cannot copy the archive {} into itself",
+            archive_label(&archive.place)
+        ))
+        .with_hint("use another --to"));
     }
     let mut to = open(&place_of_copy)?;
     let mut bar: Option<Progress> = None;
@@ -52,22 +55,22 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let copied = copy_sessions(&*archive.archive, &mut *to, &mut |n_done, total| {
         bar.get_or_insert_with(|| Progress::start(archive.context.ui, "copying", total)).advance(n_done - n_known);
         n_known = n_done;
-        if StopRequested::check_flag(archive.context.ui.stop()).is_ok() {
+        if StopRequested::check_flag(archive.context.ui.stop_flag()).is_ok() {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     })?;
     drop(bar);
-    StopRequested::check_flag(archive.context.ui.stop())?;
+    StopRequested::check_flag(archive.context.ui.stop_flag())?;
     let Copied { operations, originals, records, objects, present } = copied;
     let to = place_of_copy.to_string();
-    archive.context.ui.status(format_args!(
+    archive.context.ui.print_status(format_args!(
         "copied {} with {}, {}, and {}; {} present",
-        counted(operations, "operation"),
-        counted(originals, "original"),
-        counted(records, "record"),
-        counted(objects, "object"),
+        count_noun(operations, "operation"),
+        count_noun(originals, "original"),
+        count_noun(records, "record"),
+        count_noun(objects, "object"),
         if present == 1 { "1 was already".to_owned() } else { format!("{present} were already") },
     ));
     let report = CopyReport { archive: &archive.url, to: to.clone(), copied };
@@ -75,7 +78,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
 }
 
 /// Whether both URLs lead to the same archive.
-fn is_same(left: &ArchiveUrl, right: &ArchiveUrl) -> bool {
+fn is_same_archive(left: &ArchiveUrl, right: &ArchiveUrl) -> bool {
     match (left, right) {
         (ArchiveUrl::Sqlite(left), ArchiveUrl::Sqlite(right)) => match (left.canonicalize(), right.canonicalize()) {
             (Ok(left), Ok(right)) => left == right,
@@ -87,7 +90,7 @@ fn is_same(left: &ArchiveUrl, right: &ArchiveUrl) -> bool {
 }
 
 /// The archive as errors name it.
-fn place(url: &ArchiveUrl) -> String {
+fn archive_label(url: &ArchiveUrl) -> String {
     match url {
         ArchiveUrl::Sqlite(path) => path.display().to_string(),
         ArchiveUrl::Memory | ArchiveUrl::Postgres(_) => url.to_string(),

@@ -8,7 +8,7 @@ use super::opened::{OpenArchive, OpenArchiveArg};
 use crate::report::archive::Swept;
 use crate::report::size;
 use crate::session::error::CommandError;
-use crate::session::quantity::age;
+use crate::session::quantity::parse_age;
 use ctxc_core::version::{Lineage, VersionError, read_lineages};
 use ctxc_store::{Archive, CleanupLimits, DroppedCounts, SweepMode};
 
@@ -18,10 +18,10 @@ pub(crate) struct Args {
     #[arg(long, requires = "older_than")]
     originals: bool,
     /// With --originals: those of operations older than AGE: 12h, 30d, 8w, 1y
-    #[arg(long, value_name = "AGE", requires = "originals", value_parser = age)]
+    #[arg(long, value_name = "AGE", requires = "originals", value_parser = parse_age)]
     older_than: Option<SignedDuration>,
     /// Also drop sessions not used for AGE: 12h, 30d, 8w, 1y
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     sessions: Option<SignedDuration>,
     /// Show what would be dropped
     #[arg(long)]
@@ -39,38 +39,41 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
     let old = before.map(|before| OldSessions::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
     let counted = archive.archive.sweep(&cleanup, SweepMode::Count)?;
-    let swept = |dropped| Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
+    let swept = |dropped| {
+        Swept::of_dry_run(archive.url.clone(), dropped).with_sessions(old.sessions_to_drop(), old.sessions_to_keep())
+    };
     if args.dry_run {
         let swept = swept(counted);
         return archive.context.print(&swept, format_args!("{swept}\n"));
     }
-    let n_sessions = old.gone().len() as u64;
+    let n_sessions = old.sessions_to_drop().len() as u64;
     let is_asked = (counted.originals > 0 || n_sessions > 0) && !args.yes;
     if is_asked && !is_confirmed(&counted, n_sessions, &archive)? {
-        archive.context.ui.status("nothing was dropped");
+        archive.context.ui.print_status("nothing was dropped");
         return Ok(());
     }
     let size_before = archive.file_bytes();
     if let Some(before) = before.filter(|_| n_sessions > 0) {
-        old.drop(&mut *archive.archive, before)?;
+        old.drop_unchanged(&mut *archive.archive, before)?;
     }
     let dropped = archive.archive.sweep(&cleanup, SweepMode::Drop)?;
-    let swept = Swept::counted(archive.url.clone(), dropped).with_sessions(old.gone(), old.spared());
-    let swept = swept.done(size_before.zip(archive.file_bytes()));
+    let swept =
+        Swept::of_dry_run(archive.url.clone(), dropped).with_sessions(old.sessions_to_drop(), old.sessions_to_keep());
+    let swept = swept.mark_done(size_before.zip(archive.file_bytes()));
     archive.context.print(&swept, format_args!("{swept}\n"))
 }
 
 fn is_confirmed(counted: &DroppedCounts, n_sessions: u64, archive: &OpenArchive<'_>) -> Result<bool, CommandError> {
     let mut what = Vec::new();
     if n_sessions > 0 {
-        what.push(size::counted(n_sessions, "session"));
+        what.push(size::count_noun(n_sessions, "session"));
     }
     if counted.originals > 0 {
-        what.push(size::counted(counted.originals, "original"));
+        what.push(size::count_noun(counted.originals, "original"));
     }
     let what = what.join(" and ");
     let of = if counted.originals > 0 {
-        format!(" of {}", size::counted(counted.operations, "operation"))
+        format!(" of {}", size::count_noun(counted.operations, "operation"))
     } else {
         String::new()
     };
@@ -107,18 +110,18 @@ impl OldSessions {
         Ok(old)
     }
 
-    fn gone(&self) -> Vec<(&str, &str)> {
+    fn sessions_to_drop(&self) -> Vec<(&str, &str)> {
         let sessions = self.gone.iter().flat_map(|lineage| &lineage.sessions);
         sessions.map(|session| (session.id.as_str(), session.title.as_str())).collect()
     }
 
-    fn spared(&self) -> Vec<(&str, &str, &Path)> {
+    fn sessions_to_keep(&self) -> Vec<(&str, &str, &Path)> {
         let sessions = self.spared.iter().flat_map(|(lineage, path)| lineage.sessions.iter().map(move |it| (it, path)));
         sessions.map(|(session, path)| (session.id.as_str(), session.title.as_str(), path.as_path())).collect()
     }
 
     /// Drops the sessions found, except those that have changed since.
-    fn drop(&self, archive: &mut dyn Archive, before: Timestamp) -> Result<(), CommandError> {
+    fn drop_unchanged(&self, archive: &mut dyn Archive, before: Timestamp) -> Result<(), CommandError> {
         archive.lock_out_writers()?;
         let now = Self::find(archive, before)?;
         for lineage in now.gone.iter().filter(|lineage| self.gone.contains(lineage)) {

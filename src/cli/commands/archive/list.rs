@@ -1,6 +1,6 @@
 //! `ctxc archive list`: list the newest operations, or the newest entries of one kind.
 
-use super::opened::{NarrowArgs, OpenArchive, OpenArchiveArg};
+use super::opened::{FilterArgs, OpenArchive, OpenArchiveArg};
 use crate::report::archive::{FoundEntry, Holdings, OperationRow, SizeRow};
 use crate::session::error::CommandError;
 use ctxc_core::apply::search_document;
@@ -13,7 +13,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["session", "kind"])]
     size: bool,
     #[command(flatten)]
-    narrow: NarrowArgs,
+    narrow: FilterArgs,
     #[command(flatten)]
     pub(super) archive: OpenArchiveArg,
 }
@@ -21,16 +21,17 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), CommandError> {
     let mut operations = archive.archive.find_operations(OperationSelection::All)?;
     let sessions = match &args.narrow.session {
-        Some(session) => archive.sessions(session, &operations)?,
+        Some(session) => archive.resolve_session_names(session, &operations)?,
         None => Vec::new(),
     };
     let contents = archive.archive.count_contents()?;
-    let mut holdings = Holdings::new(archive.url.clone(), contents, archive.file_bytes(), archive.context.ui.look());
+    let mut holdings =
+        Holdings::new(archive.url.clone(), contents, archive.file_bytes(), archive.context.ui.text_layout());
     if args.size {
         let sizes = session_sizes(&*archive.archive)?;
         holdings.sessions = sizes.into_iter().take(args.narrow.limit as usize).map(SizeRow::new).collect();
         archive.context.print(&holdings, &holdings)?;
-        archive.context.ui.status(holdings.summary());
+        archive.context.ui.print_status(holdings.summary_text());
         return Ok(());
     }
     let named = match (args.narrow.kind, &args.narrow.session) {
@@ -40,12 +41,12 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     if let Some(batches) = named {
         // Summaries that were combined or undone no longer belong to this session.
         if batches.is_empty() {
-            archive.context.ui.hint("the transcript has no summaries; run without --session to list all");
+            archive.context.ui.print_hint("the transcript has no summaries; run without --session to list all");
         }
         let newest = batches.into_iter().rev().take(args.narrow.limit as usize);
         holdings.entries = newest.map(|hit| FoundEntry::new("", hit)).collect();
     } else if let Some(kind) = args.narrow.kind {
-        archive.index()?;
+        archive.update_index()?;
         let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: args.narrow.limit };
         let entries = archive.archive.find(&EntrySearch::Newest(&query), &search_document)?;
         holdings.entries = entries.into_iter().map(|hit| FoundEntry::new("", hit)).collect();
@@ -55,6 +56,6 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
         holdings.operations = newest.map(OperationRow::new).collect();
     }
     archive.context.print(&holdings, &holdings)?;
-    archive.context.ui.status(holdings.summary());
+    archive.context.ui.print_status(holdings.summary_text());
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::session::archives;
 use crate::session::archives::session_names;
 use crate::session::error::CommandError;
 use crate::session::input;
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{prior_summary, search_document};
 use ctxc_store::{
@@ -31,19 +31,19 @@ pub(crate) struct OpenArchiveArg {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Filters")]
-pub(crate) struct NarrowArgs {
+pub(crate) struct FilterArgs {
     /// Only this session and those it was made from: a path, an id or its prefix, or `latest`
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) session: Option<String>,
     /// Only entries of this kind
-    #[arg(long, value_parser = kind())]
+    #[arg(long, value_parser = kind_parser())]
     pub(super) kind: Option<DocumentKind>,
     /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) limit: u32,
 }
 
-fn kind() -> impl TypedValueParser<Value = DocumentKind> {
+fn kind_parser() -> impl TypedValueParser<Value = DocumentKind> {
     PossibleValuesParser::new(DocumentKind::ALL.map(DocumentKind::name)).try_map(|name| name.parse::<DocumentKind>())
 }
 
@@ -72,14 +72,14 @@ impl<'a> OpenArchive<'a> {
 
 impl OpenArchive<'_> {
     /// Updates the index, with progress if that takes long.
-    pub(super) fn index(&mut self) -> Result<(), CommandError> {
+    pub(super) fn update_index(&mut self) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mut bar: Option<Progress> = None;
         let mut n_known = 0;
         let indexed = self.archive.update_index(&search_document, &mut |n_done, total| {
             bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance(n_done - n_known);
             n_known = n_done;
-            if StopRequested::check_flag(ui.stop()).is_ok() {
+            if StopRequested::check_flag(ui.stop_flag()).is_ok() {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
@@ -88,18 +88,22 @@ impl OpenArchive<'_> {
         drop(bar);
         match indexed {
             Err(error) if error.is_of_writing() => {
-                ui.warning(format_args!("what was stored since the last search is not searched: cannot {error}"));
+                ui.print_warning(format_args!("what was stored since the last search is not searched: cannot {error}"));
             }
             done => {
                 done?;
             }
         }
-        Ok(StopRequested::check_flag(ui.stop())?)
+        Ok(StopRequested::check_flag(ui.stop_flag())?)
     }
 
     /// The names under which the archive lists the session `asked` and its sources. A session without a file is identified by
     /// its id.
-    pub(super) fn sessions(&self, asked: &str, operations: &[Operation]) -> Result<Vec<String>, CommandError> {
+    pub(super) fn resolve_session_names(
+        &self,
+        asked: &str,
+        operations: &[Operation],
+    ) -> Result<Vec<String>, CommandError> {
         let missing = match self.places.as_ref().map(|places| session::find_session(asked, places)) {
             Some(Ok(found)) => return Ok(session_ancestors(&session_names(&input::open(&found)?)?, operations)),
             Some(Err(error)) => CommandError::from(error),
@@ -120,7 +124,7 @@ impl OpenArchive<'_> {
             // An exact id sorts before longer ones with the same prefix.
             [first, _, ..] if first != asked => {
                 Err(CommandError::usage(anyhow!("session id {asked:?} is ambiguous: {}", beginning.join(", ")))
-                    .hint("use a longer prefix"))
+                    .with_hint("use a longer prefix"))
             }
             [first, ..] => Ok(session_ancestors(std::slice::from_ref(first), operations)),
         }
@@ -131,8 +135,8 @@ impl OpenArchive<'_> {
         let Some(Ok(found)) = self.places.as_ref().map(|places| session::find_session(asked, places)) else {
             return Ok(None);
         };
-        let reading = Reading::of(&found, self.context.ui)?;
-        let prior = reading.named(prior_summary(reading.transcript()))?;
+        let reading = SessionReading::of(&found, self.context.ui)?;
+        let prior = reading.name_errors(prior_summary(reading.transcript()))?;
         let mut hits = Vec::new();
         for name in prior.map(|prior| prior.batches).unwrap_or_default() {
             let Ok(key) = name.parse() else { continue };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::anyhow;
 
-use super::opened::{NarrowArgs, OpenArchive, OpenArchiveArg};
+use super::opened::{FilterArgs, OpenArchive, OpenArchiveArg};
 use crate::cli::args::MeaningArgs;
 use crate::cli::context::Context;
 use crate::report::archive::FoundEntries;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(value_name = "QUERY")]
     query: String,
     #[command(flatten)]
-    narrow: NarrowArgs,
+    narrow: FilterArgs,
     /// Only this speaker: user, assistant, tool or client
     #[arg(long, value_name = "WHO", help_heading = "Filters")]
     speaker: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let meaning = args.meaning.resolve(context.environment)?;
+    let meaning = args.meaning.resolve_meaning(context.environment)?;
     let mut archive = OpenArchive::open(&args.archive, context)?;
     let mut query = Query {
         text: &args.query,
@@ -41,27 +41,30 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     };
     if !query.has_words() {
         return Err(CommandError::usage(anyhow!("the query {:?} has no letters or digits", args.query))
-            .hint("use a word or a part of one"));
+            .with_hint("use a word or a part of one"));
     }
     let sessions = match &args.narrow.session {
-        Some(session) => archive.sessions(session, &archive.archive.find_operations(OperationSelection::All)?)?,
+        Some(session) => {
+            archive.resolve_session_names(session, &archive.archive.find_operations(OperationSelection::All)?)?
+        }
         None => Vec::new(),
     };
     query.sessions = &sessions;
-    archive.index()?;
+    archive.update_index()?;
     // A combined summary repeats the earlier ones, so these are omitted unless only summaries are searched.
     let merged = if args.narrow.kind.is_none() { merged_batches(&*archive.archive)? } else { HashSet::new() };
     query.limit = args.narrow.limit.saturating_add(u32::try_from(merged.len()).unwrap_or(u32::MAX));
-    let (mut hits, meant) = meaning::find(&mut *archive.archive, &query, meaning.as_ref(), archive.context.ui)?;
+    let (mut hits, meant) =
+        meaning::search_entries(&mut *archive.archive, &query, meaning.as_ref(), archive.context.ui)?;
     hits.retain(|hit| !(matches!(hit.id, DocumentId::Record(..)) && merged.contains(&hit.id.digest().to_string())));
     hits.truncate(args.narrow.limit as usize);
     let found = FoundEntries::new(&args.query, hits, meant);
     archive.context.print(&found, &found)?;
     if found.hits.is_empty() {
-        archive.context.ui.status(format_args!("no match in {} for {:?}", archive.url, args.query));
+        archive.context.ui.print_status(format_args!("no match in {} for {:?}", archive.url, args.query));
     }
     if let Some(first) = found.hits.first() {
-        archive.context.ui.hint(format_args!("run `ctxc archive show {}` for the full text", first.id()));
+        archive.context.ui.print_hint(format_args!("run `ctxc archive show {}` for the full text", first.id()));
     }
     Ok(())
 }

@@ -47,33 +47,33 @@ pub(crate) struct Args {
 
 impl Args {
     /// Refuses arguments that would fail for every session.
-    pub(super) fn check(&self, context: &Context<'_>, runner: Runner) -> Result<(), CommandError> {
+    pub(super) fn validate_command(&self, context: &Context<'_>, runner: CommandRunner) -> Result<(), CommandError> {
         let Self { verb, options, .. } = self;
         if !VERBS.contains(&verb.as_str()) {
             return Err(CommandError::usage(anyhow!("{verb:?} cannot be run on many sessions"))
-                .hint(format!("use one of {}", VERBS.join(", "))));
+                .with_hint(format!("use one of {}", VERBS.join(", "))));
         }
         let one_file = ["-o", "--output"];
         let report = context.reporting.report.is_some().then(|| "--report".to_owned());
         let mut texts = options.iter().map(|option| option.to_string_lossy().into_owned());
         if let Some(option) = report.or_else(|| texts.find(|it| one_file.iter().any(|name| it.starts_with(name)))) {
             return Err(CommandError::usage(anyhow!("{option} names one file for all sessions"))
-                .hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
+                .with_hint("use one for each: {\"path\": \"a.jsonl\", \"options\": [\"-o\", \"b.jsonl\"]}"));
         }
         // An option that is invalid for one session is invalid for all.
-        let typed = self.typed("session.jsonl".as_ref(), &[]);
+        let typed = self.command_line("session.jsonl".as_ref(), &[]);
         let checked = (runner.check)(&typed);
         let without = typed.get(..typed.len().saturating_sub(2)).unwrap_or_default();
         if checked.is_err() && (runner.check)(without).is_ok() {
             let named = self.options.last().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
             return Err(CommandError::usage(anyhow!("unexpected argument {named:?}: sessions come on standard input"))
-                .hint(format!("use: echo {named} | ctxc batch {verb}")));
+                .with_hint(format!("use: echo {named} | ctxc batch {verb}")));
         }
         checked.map_err(|problem| CommandError::usage(anyhow!("{problem}")))
     }
 
     /// The command line for the session at `path`.
-    pub(super) fn typed(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
+    pub(super) fn command_line(&self, path: &OsStr, options: &[OsString]) -> Vec<OsString> {
         let head = ["ctxc".into(), OsString::from(&self.verb), "--json".into()];
         let options = self.options.iter().chain(options).cloned();
         head.into_iter().chain(options).chain(["--".into(), path.to_owned()]).collect()
@@ -87,7 +87,7 @@ impl Args {
 
 /// Functions that check and run a command line.
 #[derive(Clone, Copy)]
-pub(crate) struct Runner {
+pub(crate) struct CommandRunner {
     /// Returns the problem of a command line, if it has one.
     pub(crate) check: fn(&[OsString]) -> Result<(), String>,
     /// Runs a command line; its output goes to the `Ui`.

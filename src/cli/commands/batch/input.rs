@@ -11,7 +11,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// A session to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct BatchItem {
     /// The path as it was given.
     pub(super) path: PathBuf,
     /// The options for this session only, after those for all.
@@ -28,7 +28,7 @@ pub(super) struct BadLine {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Object {
+struct ItemObject {
     path: PathBuf,
     #[serde(default)]
     options: Vec<String>,
@@ -40,7 +40,7 @@ struct Object {
 /// When `input` cannot be read, or a line is longer than 1 MiB.
 pub(super) fn each_item(
     mut input: impl BufRead,
-    mut take: impl FnMut(Result<Item, BadLine>) -> bool,
+    mut take: impl FnMut(Result<BatchItem, BadLine>) -> bool,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     for number in 1_u64.. {
@@ -54,19 +54,21 @@ pub(super) fn each_item(
         }
         let line = line.strip_suffix(b"\n").unwrap_or(&line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if !line.is_empty() && !take(item(line, number)) {
+        if !line.is_empty() && !take(parse_item(line, number)) {
             break;
         }
     }
     Ok(())
 }
 
-fn item(line: &[u8], number: u64) -> Result<Item, BadLine> {
+fn parse_item(line: &[u8], number: u64) -> Result<BatchItem, BadLine> {
     if line.first() != Some(&b'{') {
-        return Ok(Item { path: path_of(line), options: Vec::new() });
+        return Ok(BatchItem { path: path_of(line), options: Vec::new() });
     }
     match serde_json::from_slice(line) {
-        Ok(Object { path, options }) => Ok(Item { path, options: options.into_iter().map(OsString::from).collect() }),
+        Ok(ItemObject { path, options }) => {
+            Ok(BatchItem { path, options: options.into_iter().map(OsString::from).collect() })
+        }
         Err(error) => Err(BadLine { path: None, problem: format!("line {number} of standard input: {error}") }),
     }
 }
@@ -86,7 +88,7 @@ fn path_of(line: &[u8]) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn items(text: &[u8]) -> Vec<Result<Item, BadLine>> {
+    fn items(text: &[u8]) -> Vec<Result<BatchItem, BadLine>> {
         let mut items = Vec::new();
         each_item(text, |item| {
             items.push(item);
@@ -99,7 +101,7 @@ mod tests {
     // Y-01
     #[test]
     fn a_line_is_a_path_or_an_object() {
-        let item = |path: &str, options: &[&str]| Item {
+        let item = |path: &str, options: &[&str]| BatchItem {
             path: path.into(),
             options: options.iter().map(OsString::from).collect(),
         };

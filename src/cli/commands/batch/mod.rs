@@ -5,5 +5,5 @@ mod input;
 mod results;
 mod run;
 
-pub(crate) use args::{Args, EXAMPLES, Runner};
+pub(crate) use args::{Args, CommandRunner, EXAMPLES};
 pub(crate) use run::run;

@@ -35,7 +35,7 @@ pub(super) struct BatchKey {
 }
 
 /// The destination of results.
-pub(super) enum Results<'a> {
+pub(super) enum BatchOutput<'a> {
     /// Standard output.
     Printed(&'a Ui),
     /// The end of a file.
@@ -47,7 +47,7 @@ struct ResultLine {
     batch: BatchKey,
 }
 
-impl<'a> Results<'a> {
+impl<'a> BatchOutput<'a> {
     /// Opens standard output, or the file `path`, and returns the keys of the results in it.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl<'a> Results<'a> {
         // Reading a device might never end.
         if !file.metadata().with_context(place)?.is_file() {
             return Err(CommandError::usage(anyhow!("{} is not a regular file", path.display()))
-                .hint("omit --results to print the results"));
+                .with_hint("omit --results to print the results"));
         }
         let mut keys = HashSet::new();
         let mut reader = BufReader::new(&file);
@@ -84,7 +84,7 @@ impl<'a> Results<'a> {
         let own = result.trim_end().strip_prefix('{').unwrap_or_default();
         let line = format!("{{\"batch\":{},{own}\n", serde_json::to_string(batch)?);
         match self {
-            Self::Printed(ui) => Ok(ui.data(line)?),
+            Self::Printed(ui) => Ok(ui.print_data(line)?),
             // A single write, so that a crash tears at most the last line.
             Self::Kept(file) => {
                 Ok(file.write_all(escape_unprintable(&line).as_bytes()).context("write the results")?)

@@ -13,16 +13,16 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::args::{Args, Runner};
-use super::input::{BadLine, Item, each_item};
-use super::results::{BatchKey, Results};
+use super::args::{Args, CommandRunner};
+use super::input::{BadLine, BatchItem, each_item};
+use super::results::{BatchKey, BatchOutput};
 use crate::cli::context::Context;
 use crate::cli::environment::Environment;
 use crate::report::envelope::{ErrorReport, failure_to_json};
-use crate::report::size::{count, counted};
+use crate::report::size::{count, count_noun};
 use crate::session::error::{CommandError, Completion};
 use crate::terminal::interrupt::INTERRUPTED;
-use crate::terminal::ui::{Streams, Ui, Verbosity};
+use crate::terminal::ui::{CapturedOutput, Ui, Verbosity};
 use ctxc_transcript::text::Digest;
 
 /// The interval at which an idle worker checks whether to stop.
@@ -30,7 +30,7 @@ const IDLE: Duration = Duration::from_millis(100);
 
 /// The state shared by the workers.
 struct Batch<'a> {
-    runner: Runner,
+    runner: CommandRunner,
     args: &'a Args,
     environment: &'a Environment,
     ui: &'a Ui,
@@ -39,7 +39,7 @@ struct Batch<'a> {
 }
 
 struct BatchState<'a> {
-    results: Results<'a>,
+    results: BatchOutput<'a>,
     counts: BatchCounts,
     /// The error that prevents further results.
     ended: Option<CommandError>,
@@ -53,13 +53,13 @@ struct BatchCounts {
 }
 
 /// An item of the queue to the workers.
-type Given = Result<Item, BadLine>;
+type QueueItem = Result<BatchItem, BadLine>;
 
-pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<Completion, CommandError> {
-    args.check(context, runner)?;
+pub(crate) fn run(args: &Args, context: &Context<'_>, runner: CommandRunner) -> Result<Completion, CommandError> {
+    args.validate_command(context, runner)?;
     let ui = context.ui;
-    let (results, known) = Results::open(args.results.as_deref(), ui)?;
-    let (_, _, stop) = ui.parts();
+    let (results, known) = BatchOutput::open(args.results.as_deref(), ui)?;
+    let (_, _, stop) = ui.shared_settings();
     let state = BatchState { results, counts: BatchCounts::default(), ended: None };
     let batch = Batch { args, runner, environment: context.environment, ui, stop, state: Mutex::new(state) };
     let (give, items) = sync_channel(args.n_jobs());
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
     // Not joined, since it may wait for a line that never comes.
     let (ended, reader_end) = sync_channel(1);
     thread::Builder::new().name("input".to_owned()).spawn(move || {
-        let _ = ended.send(read(&give));
+        let _ = ended.send(send_items(&give));
     })?;
     thread::scope(|scope| {
         for _ in 0..args.n_jobs() {
-            scope.spawn(|| batch.work(&items, &known));
+            scope.spawn(|| batch.process_items(&items, &known));
         }
     });
     let BatchState { counts, ended, .. } = batch.state.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -83,9 +83,9 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
         return Err(error);
     }
     reader_end.recv().unwrap_or(Ok(())).context("read standard input")?;
-    ui.status(format_args!(
+    ui.print_status(format_args!(
         "{} done, {} failed, {} skipped",
-        counted(counts.done, "session"),
+        count_noun(counts.done, "session"),
         count(counts.failed),
         count(counts.skipped)
     ));
@@ -93,11 +93,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: Runner) -> Result<
 }
 
 /// Sends the sessions on standard input to the workers, until all of them have stopped.
-fn read(give: &SyncSender<Given>) -> io::Result<()> {
+fn send_items(give: &SyncSender<QueueItem>) -> io::Result<()> {
     let mut seen = HashSet::new();
     let hasher = RandomState::new();
     each_item(io::stdin().lock(), |item| {
-        let given = item.and_then(|Item { path, options }| {
+        let given = item.and_then(|BatchItem { path, options }| {
             // Stored as a hash, because the list may be very long.
             let is_new = seen.insert(hasher.hash_one(path.canonicalize().unwrap_or_else(|_| path.clone())));
             let bad =
@@ -109,7 +109,7 @@ fn read(give: &SyncSender<Given>) -> io::Result<()> {
             if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
                 return bad("is not a regular file");
             }
-            Ok(Item { path, options })
+            Ok(BatchItem { path, options })
         });
         give.send(given).is_ok()
     })
@@ -117,7 +117,7 @@ fn read(give: &SyncSender<Given>) -> io::Result<()> {
 
 impl<'a> Batch<'a> {
     /// Processes sessions until there are no more or the batch stops.
-    fn work(&self, items: &Mutex<Receiver<Given>>, known: &HashSet<String>) {
+    fn process_items(&self, items: &Mutex<Receiver<QueueItem>>, known: &HashSet<String>) {
         while !self.stop.load(Ordering::Relaxed) && !self.has_ended() {
             let given = items.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(IDLE);
             match given {
@@ -125,7 +125,7 @@ impl<'a> Batch<'a> {
                 Ok(Err(BadLine { path, problem })) => {
                     let path = path.map(|path| path.display().to_string());
                     let error = ErrorReport { message: problem, hint: None, exit: 2 };
-                    self.add(&BatchKey { path, key: None }, Err(error));
+                    self.add_result(&BatchKey { path, key: None }, Err(error));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -133,23 +133,23 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn run_one(&self, item: &Item, known: &HashSet<String>) {
+    fn run_one(&self, item: &BatchItem, known: &HashSet<String>) {
         let path = Some(item.path.display().to_string());
-        let key = self.key(item);
+        let key = self.result_key(item);
         if key.as_ref().is_some_and(|key| known.contains(key)) {
             self.lock().counts.skipped += 1;
             return;
         }
-        let typed = self.args.typed(item.path.as_os_str(), &item.options);
-        let streams = Streams::default();
+        let typed = self.args.command_line(item.path.as_os_str(), &item.options);
+        let streams = CapturedOutput::default();
         let verbosity = if self.ui.is_verbose() { Verbosity::Normal } else { Verbosity::Quiet };
-        let ui = Ui::kept(verbosity, streams.clone(), Arc::clone(&self.stop));
+        let ui = Ui::to_memory(verbosity, streams.clone(), Arc::clone(&self.stop));
         // A panic in one session does not stop the others.
         let ran = catch_unwind(AssertUnwindSafe(|| (self.runner.run_one)(&typed, self.environment, &ui)));
         drop(ui);
         let (stdout, stderr) = streams.into_parts();
         for line in String::from_utf8_lossy(&stderr).lines() {
-            self.ui.detail(format_args!("{}: {line}", item.path.display()));
+            self.ui.print_detail(format_args!("{}: {line}", item.path.display()));
         }
         let result = match ran {
             Ok(Ok(_)) => Ok(String::from_utf8_lossy(&stdout).into_owned()),
@@ -164,16 +164,16 @@ impl<'a> Batch<'a> {
         };
         // A session that was replaced in place is identified by its new content.
         let is_in_place = typed.iter().any(|option| option == "--in-place");
-        let key = if is_in_place { self.key(item) } else { key };
-        self.add(&BatchKey { path, key: key.filter(|_| result.is_ok()) }, result);
+        let key = if is_in_place { self.result_key(item) } else { key };
+        self.add_result(&BatchKey { path, key: key.filter(|_| result.is_ok()) }, result);
     }
 
     /// Identifies the content of a session and the command; `None` if it cannot be read. `--force` does not change a result, so
     /// a rerun may add it for files written right before a crash.
-    fn key(&self, item: &Item) -> Option<String> {
+    fn result_key(&self, item: &BatchItem) -> Option<String> {
         self.args.results.as_ref()?;
         let content = File::open(&item.path).and_then(Digest::of_reader).ok()?;
-        let typed = self.args.typed(item.path.as_os_str(), &item.options);
+        let typed = self.args.command_line(item.path.as_os_str(), &item.options);
         let mut text = content.as_bytes().to_vec();
         for word in typed.iter().filter(|word| *word != "--force") {
             text.push(0);
@@ -182,7 +182,7 @@ impl<'a> Batch<'a> {
         Some(Digest::of(&text).to_string())
     }
 
-    fn add(&self, batch: &BatchKey, result: Result<String, ErrorReport>) {
+    fn add_result(&self, batch: &BatchKey, result: Result<String, ErrorReport>) {
         let is_done = result.is_ok();
         let line = match result {
             Ok(line) => Ok(line),

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::opened::{OpenBuffer, WhereArgs};
-use crate::buffer::Deleted;
+use super::opened::{BufferArgs, OpenBuffer};
+use crate::buffer::UtterancePlace;
 use crate::cli::context::Context;
 use crate::report::buffer::DeleteReport;
 use crate::session::error::CommandError;
@@ -20,30 +20,31 @@ pub(crate) struct Args {
     #[arg(short, long, requires = "all")]
     yes: bool,
     #[command(flatten)]
-    place: WhereArgs,
+    place: BufferArgs,
 }
 
 pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
-    let mut buffer = OpenBuffer::to_read(args.place, context)?;
+    let mut buffer = OpenBuffer::open_to_read(args.place, context)?;
     let name = buffer.name.to_string();
     if let Some(sequence) = args.sequence {
-        let (place, state) = crate::buffer::delete(&mut *buffer.archive, &buffer.name, sequence, Timestamp::now())?;
-        let report = DeleteReport::one(name, sequence, &state);
+        let (place, state) =
+            crate::buffer::delete_utterance(&mut *buffer.archive, &buffer.name, sequence, Timestamp::now())?;
+        let report = DeleteReport::of_utterance(name, sequence, &state);
         buffer.context.print(&report, &report)?;
-        if place == Deleted::Summarized {
-            buffer.context.ui.warning("it was summarized before: the summary still mentions it");
+        if place == UtterancePlace::Summarized {
+            buffer.context.ui.print_warning("it was summarized before: the summary still mentions it");
         }
         return Ok(());
     }
     if !args.yes && !is_confirmed(&buffer)? {
-        buffer.context.ui.status("nothing was deleted");
+        buffer.context.ui.print_status("nothing was deleted");
         return Ok(());
     }
-    let report = DeleteReport::all(name, crate::buffer::delete_all(&mut *buffer.archive, &buffer.name)?);
+    let report = DeleteReport::of_buffer(name, crate::buffer::delete_all(&mut *buffer.archive, &buffer.name)?);
     buffer.context.print(&report, &report)
 }
 
 fn is_confirmed(buffer: &OpenBuffer<'_>) -> Result<bool, CommandError> {
-    let what = format!("delete the buffer {} from {}", buffer.name, buffer.place());
+    let what = format!("delete the buffer {} from {}", buffer.name, buffer.archive_label());
     buffer.context.confirm(&format!("{what}, with all that was ever in it?"), &what, "nothing was deleted")
 }

@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 
 use super::opened::OpenBuffer;
-use crate::buffer::{Due, LimitChange, Name, Settled, Spoken};
-use crate::cli::args::{EngineArgs, summarizing_of};
+use crate::buffer::{BufferName, LimitChange, NewUtterance, SummarizedBuffer, SummaryRequest};
+use crate::cli::args::{EngineArgs, resolve_summary_settings};
 use crate::cli::context::Context;
 use crate::report::buffer::PushReport;
-use crate::report::size::{counted, tokens};
-use crate::session::error::{CommandError, Completion, Kind};
-use crate::session::options::{Keep, Summarizing};
-use crate::session::quantity::some_tokens;
-use crate::session::summarize::summarize as summarize_chunks;
+use crate::report::size::{count_noun, format_tokens};
+use crate::session::error::{CommandError, Completion, FailureKind};
+use crate::session::options::{ArchiveChoice, SummarySettings};
+use crate::session::quantity::parse_some_tokens;
+use crate::session::summarize::summarize_chunks;
 use crate::terminal::ui::Ui;
 use ctxc_transcript::text::Tokens;
 
@@ -22,10 +22,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     size: Option<u32>,
     /// Maximum tokens; the newest utterance always stays [default: the stored limit, else 8000]
-    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_some_tokens)]
     max_tokens: Option<Tokens>,
     /// Maximum tokens of the summary [default: the stored limit, else 1000]
-    #[arg(long, value_name = "N", value_parser = some_tokens)]
+    #[arg(long, value_name = "N", value_parser = parse_some_tokens)]
     summary_tokens: Option<Tokens>,
     /// Exit with 3 if something could not be summarized
     #[arg(long)]
@@ -33,80 +33,86 @@ pub(crate) struct LimitArgs {
 }
 
 /// The settings for filling a buffer.
-pub(super) struct Filling {
+pub(super) struct FillSettings {
     /// The limits to change.
     change: LimitChange,
     /// The settings of the summary, except for the limit, which the buffer stores.
-    how: Summarizing,
+    how: SummarySettings,
     /// Whether a failed summary ends the command with exit code 3.
     is_strict: bool,
 }
 
 impl LimitArgs {
-    pub(super) fn resolve(self, engine: EngineArgs, context: &Context<'_>) -> Result<Filling, CommandError> {
+    pub(super) fn resolve_fill(self, engine: EngineArgs, context: &Context<'_>) -> Result<FillSettings, CommandError> {
         let Self { size, max_tokens, summary_tokens, strict } = self;
-        let how = summarizing_of(engine, context.environment)?;
-        Ok(Filling { change: LimitChange { size, max_tokens, summary_tokens }, how, is_strict: strict })
+        let how = resolve_summary_settings(engine, context.environment)?;
+        Ok(FillSettings { change: LimitChange { size, max_tokens, summary_tokens }, how, is_strict: strict })
     }
 }
 
 /// Pushes `spoken`, summarizes evicted utterances, and prints the report.
-pub(super) fn fill(
-    spoken: Vec<Spoken>,
-    filling: Filling,
+pub(super) fn push_and_report(
+    spoken: Vec<NewUtterance>,
+    filling: FillSettings,
     mut buffer: OpenBuffer<'_>,
 ) -> Result<Completion, CommandError> {
-    let Filling { change, how, is_strict } = filling;
+    let FillSettings { change, how, is_strict } = filling;
     let pushed = crate::buffer::push(&mut *buffer.archive, &buffer.name, spoken, change, Timestamp::now())?;
     let engine_name = how.engine.name();
-    let settled = settle(&mut buffer, how);
+    let settled = summarize_evicted(&mut buffer, how);
     if let Err(error) = &settled
-        && matches!(error.kind(), Kind::Interrupted | Kind::ClosedPipe)
+        && matches!(error.kind(), FailureKind::Interrupted | FailureKind::ClosedPipe)
     {
         let hint = "the push is in the buffer; the next push summarizes what it evicted";
-        return settled.map(|_| Completion::Full).map_err(|error| error.hint(hint));
+        return settled.map(|_| Completion::Full).map_err(|error| error.with_hint(hint));
     }
-    let outcome = settled.as_ref().map_err(CommandError::sentence);
+    let outcome = settled.as_ref().map_err(CommandError::as_sentence);
     let report = PushReport::new(buffer.name.to_string(), &pushed, outcome);
     buffer.context.print(&report, &report)?;
-    buffer.context.ui.status(report.summary(engine_name));
-    warn(&report, settled.err(), buffer.context.ui);
+    buffer.context.ui.print_status(report.result_text(engine_name));
+    warn_of_problems(&report, settled.err(), buffer.context.ui);
     let is_partial = report.has_failed() && is_strict;
     Ok(if is_partial { Completion::Partial } else { Completion::Full })
 }
 
 /// Summarizes the evicted utterances of the buffer.
-fn settle(buffer: &mut OpenBuffer<'_>, mut how: Summarizing) -> Result<Settled, CommandError> {
-    let keep = Keep::In(buffer.url.clone());
+fn summarize_evicted(buffer: &mut OpenBuffer<'_>, mut how: SummarySettings) -> Result<SummarizedBuffer, CommandError> {
+    let keep = ArchiveChoice::In(buffer.url.clone());
     let (name, ui) = (&buffer.name, buffer.context.ui);
-    crate::buffer::settle(&mut *buffer.archive, name, Timestamp::now, |due| {
+    crate::buffer::summarize_evicted(&mut *buffer.archive, name, Timestamp::now, |due| {
         how.limit = due.limit;
-        summarize(due, &how, &keep, name, ui)
+        summarize_due(due, &how, &keep, name, ui)
     })
 }
 
-fn summarize(due: &Due, how: &Summarizing, keep: &Keep, name: &Name, ui: &Ui) -> Result<String, CommandError> {
-    let made = summarize_chunks(&due.chunks, &due.existing, None, how, keep, Some(&name.session()), ui)?;
+fn summarize_due(
+    due: &SummaryRequest,
+    how: &SummarySettings,
+    keep: &ArchiveChoice,
+    name: &BufferName,
+    ui: &Ui,
+) -> Result<String, CommandError> {
+    let made = summarize_chunks(&due.chunks, &due.existing, None, how, keep, Some(&name.session_id()), ui)?;
     Ok(made.summaries.into_iter().next_back().unwrap_or_default())
 }
 
 /// Warns about an utterance over the limit (H-06), and about a failed summary.
-fn warn(report: &PushReport, error: Option<CommandError>, ui: &Ui) {
-    if let Some((held, most)) = report.holds().over() {
-        ui.warning(format_args!(
+fn warn_of_problems(report: &PushReport, error: Option<CommandError>, ui: &Ui) {
+    if let Some((held, most)) = report.fill_level().exceeded_limit() {
+        ui.print_warning(format_args!(
             "the newest utterance has {}, more than the {} that the buffer is to hold; it stays until the next one comes",
-            tokens(held),
-            tokens(most),
+            format_tokens(held),
+            format_tokens(most),
         ));
     }
     let Some(error) = error else { return };
-    let waiting = report.holds().waiting();
+    let waiting = report.fill_level().n_waiting();
     let were = if waiting == 1 { "was" } else { "were" };
-    ui.warning(format_args!(
+    ui.print_warning(format_args!(
         "{} evicted from the buffer {were} not summarized: {}",
-        counted(waiting, "utterance"),
-        error.sentence(),
+        count_noun(waiting, "utterance"),
+        error.as_sentence(),
     ));
-    error.hints().iter().for_each(|hint| ui.hint(hint));
-    ui.hint("they are in the archive; the next push retries");
+    error.hints().iter().for_each(|hint| ui.print_hint(hint));
+    ui.print_hint("they are in the archive; the next push retries");
 }

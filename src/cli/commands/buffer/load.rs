@@ -1,12 +1,12 @@
 //! `ctxc buffer load`: push the messages of a session into the buffer.
 
-use super::fill::{LimitArgs, fill};
-use super::opened::{OpenBuffer, WhereArgs};
-use crate::buffer::{Speaker, Spoken};
+use super::fill::{LimitArgs, push_and_report};
+use super::opened::{BufferArgs, OpenBuffer};
+use crate::buffer::{NewUtterance, Speaker};
 use crate::cli::args::{EngineArgs, SessionArg};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use ctxc_core::apply;
 use ctxc_core::apply::{SpokenMessage, read_spoken};
 
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArg,
     #[command(flatten)]
-    place: WhereArgs,
+    place: BufferArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -23,20 +23,20 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let filling = args.limits.resolve(args.engine, context)?;
+    let filling = args.limits.resolve_fill(args.engine, context)?;
     let source = args.session.find(context)?;
-    let url = args.place.url(context)?;
+    let url = args.place.archive_url(context)?;
     context.probe_report(source.path())?;
-    let reading = Reading::of(&source, context.ui)?;
-    let messages = reading.named(read_spoken(reading.transcript()))?;
+    let reading = SessionReading::of(&source, context.ui)?;
+    let messages = reading.name_errors(read_spoken(reading.transcript()))?;
     if messages.is_empty() {
-        context.ui.status(format_args!("no messages in {}", reading.name));
+        context.ui.print_status(format_args!("no messages in {}", reading.name));
     }
-    let spoken = messages.into_iter().map(utterance).collect();
-    fill(spoken, filling, OpenBuffer::to_fill(url, args.place.buffer, context)?)
+    let spoken = messages.into_iter().map(as_utterance).collect();
+    push_and_report(spoken, filling, OpenBuffer::open_to_fill(url, args.place.buffer, context)?)
 }
 
-fn utterance(message: SpokenMessage) -> Spoken {
+fn as_utterance(message: SpokenMessage) -> NewUtterance {
     let SpokenMessage { speaker, turn, time, text } = message;
     let speaker = match speaker {
         apply::Speaker::User => Speaker::User,
@@ -45,5 +45,5 @@ fn utterance(message: SpokenMessage) -> Spoken {
     };
     // Turn 0 has everything before the first prompt.
     let turn = turn.map_or(0, |turn| turn.0 as u64 + 1);
-    Spoken { speaker, turn: Some(turn), time, text }
+    NewUtterance { speaker, turn: Some(turn), time, text }
 }

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Read};
 
 use anyhow::{Context as _, anyhow};
 
-use super::fill::{LimitArgs, fill};
-use super::opened::{OpenBuffer, WhereArgs, speaker};
-use crate::buffer::{Speaker, Spoken};
+use super::fill::{LimitArgs, push_and_report};
+use super::opened::{BufferArgs, OpenBuffer, speaker_parser};
+use crate::buffer::{NewUtterance, Speaker};
 use crate::cli::args::EngineArgs;
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
@@ -18,13 +18,13 @@ pub(crate) struct Args {
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// Speaker
-    #[arg(long, value_name = "WHO", default_value = "user", value_parser = speaker())]
+    #[arg(long, value_name = "WHO", default_value = "user", value_parser = speaker_parser())]
     speaker: Speaker,
     /// Turn number [default: as before, or the next one for a user]
     #[arg(long, value_name = "N")]
     turn: Option<u64>,
     #[command(flatten)]
-    place: WhereArgs,
+    place: BufferArgs,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
@@ -32,22 +32,22 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let filling = args.limits.resolve(args.engine, context)?;
-    let url = args.place.url(context)?;
+    let filling = args.limits.resolve_fill(args.engine, context)?;
+    let url = args.place.archive_url(context)?;
     context.probe_report(None)?;
     // Standard input is taken byte for byte, including its last line end.
-    let text = args.text.filter(|text| text != "-").map_or_else(standard_input, Ok)?;
+    let text = args.text.filter(|text| text != "-").map_or_else(read_standard_input, Ok)?;
     if text.is_empty() {
-        return Err(CommandError::usage(anyhow!("the utterance is empty")).hint("use TEXT, or standard input"));
+        return Err(CommandError::usage(anyhow!("the utterance is empty")).with_hint("use TEXT, or standard input"));
     }
-    let spoken = Spoken { speaker: args.speaker, turn: args.turn, time: None, text };
-    fill(vec![spoken], filling, OpenBuffer::to_fill(url, args.place.buffer, context)?)
+    let spoken = NewUtterance { speaker: args.speaker, turn: args.turn, time: None, text };
+    push_and_report(vec![spoken], filling, OpenBuffer::open_to_fill(url, args.place.buffer, context)?)
 }
 
-fn standard_input() -> Result<String, CommandError> {
+fn read_standard_input() -> Result<String, CommandError> {
     let mut input = io::stdin().lock();
     if input.is_terminal() {
-        return Err(CommandError::usage(anyhow!("no utterance given")).hint("use TEXT, or standard input"));
+        return Err(CommandError::usage(anyhow!("no utterance given")).with_hint("use TEXT, or standard input"));
     }
     let mut bytes = Vec::new();
     while_waiting(|| input.read_to_end(&mut bytes)).context("read standard input")?;
@@ -55,6 +55,6 @@ fn standard_input() -> Result<String, CommandError> {
         let at = error.utf8_error().valid_up_to();
         let lines = error.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
         CommandError::from(anyhow!("standard input is not valid UTF-8 at byte {}, line {}", at + 1, lines + 1))
-            .hint("convert it first, for example with iconv -t UTF-8")
+            .with_hint("convert it first, for example with iconv -t UTF-8")
     })
 }

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::opened::{OpenBuffer, WhereArgs, speaker};
+use super::opened::{BufferArgs, OpenBuffer, speaker_parser};
 use crate::buffer::Speaker;
 use crate::report::buffer::Utterances;
 use crate::session::error::CommandError;
@@ -11,10 +11,10 @@ use ctxc_store::Query;
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadArgs {
     /// Only utterances of this speaker
-    #[arg(long, value_name = "WHO", value_parser = speaker())]
+    #[arg(long, value_name = "WHO", value_parser = speaker_parser())]
     pub(super) speaker: Option<Speaker>,
     #[command(flatten)]
-    pub(super) place: WhereArgs,
+    pub(super) place: BufferArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -61,25 +61,25 @@ pub(super) fn run(
         && !(Query { text: query, kind: None, speaker: None, sessions: &[], limit: 1 }).has_words()
     {
         return Err(CommandError::usage(anyhow!("the query {query:?} has no letters or digits"))
-            .hint("use a word or a part of one"));
+            .with_hint("use a word or a part of one"));
     }
-    let contents = crate::buffer::contents(&*buffer.archive, &buffer.name)?;
+    let contents = crate::buffer::read_contents(&*buffer.archive, &buffer.name)?;
     let (query, utterances) = match which {
-        UtterancesToShow::All => (None, contents.read(speaker)),
-        UtterancesToShow::Last(n) => (None, contents.last(*n as usize, speaker)),
+        UtterancesToShow::All => (None, contents.utterances_by(speaker)),
+        UtterancesToShow::Last(n) => (None, contents.last_utterances(*n as usize, speaker)),
         UtterancesToShow::Found { query, limit } => {
-            let found = crate::buffer::search(&contents, &buffer.name, query, speaker, *limit)?;
+            let found = crate::buffer::search_utterances(&contents, &buffer.name, query, speaker, *limit)?;
             (Some(query.as_str()), found)
         }
     };
     let report = Utterances::new(buffer.name.to_string(), query, &utterances);
     buffer.context.print(&report, &report)?;
     if contents.utterances.is_empty() {
-        buffer.context.ui.status(format_args!("buffer {} in {} is empty", buffer.name, buffer.place()));
+        buffer.context.ui.print_status(format_args!("buffer {} in {} is empty", buffer.name, buffer.archive_label()));
     } else if report.is_empty() {
         let by = speaker.map(|speaker| format!(" by {speaker}")).unwrap_or_default();
         let with = query.map(|query| format!(" with the words {query:?}")).unwrap_or_default();
-        buffer.context.ui.status(format_args!("no utterances{by}{with} in buffer {}", buffer.name));
+        buffer.context.ui.print_status(format_args!("no utterances{by}{with} in buffer {}", buffer.name));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::opened::{BufferArchiveArg, OpenBuffer, WhereArgs};
+use super::opened::{BufferArchiveArg, BufferArgs, OpenBuffer};
 use super::read::{LastArgs, ReadArgs, SearchArgs, UtterancesToShow};
 use super::{delete, list, load, push, read, state};
 use crate::cli::context::Context;
@@ -66,9 +66,9 @@ enum BufferVerb {
     /// Search utterances
     Search(SearchArgs),
     /// Show the summary of evicted utterances
-    Summary(WhereArgs),
+    Summary(BufferArgs),
     /// Show how full the buffer is
-    Tokens(WhereArgs),
+    Tokens(BufferArgs),
     /// Delete an utterance or the buffer
     #[command(after_help = DELETE_EXAMPLES)]
     Delete(delete::Args),
@@ -77,7 +77,7 @@ enum BufferVerb {
 }
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
-    let to_read = |place| OpenBuffer::to_read(place, context);
+    let to_read = |place| OpenBuffer::open_to_read(place, context);
     match args.verb {
         BufferVerb::Push(args) => return push::run(*args, context),
         BufferVerb::Load(args) => return load::run(*args, context),
@@ -88,11 +88,11 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         BufferVerb::Search(SearchArgs { query, limit, read: ReadArgs { speaker, place } }) => {
             read::run(&UtterancesToShow::Found { query, limit }, speaker, &to_read(place)?)?;
         }
-        BufferVerb::Summary(place) => state::summary(&to_read(place)?)?,
-        BufferVerb::Tokens(place) => state::tokens(&to_read(place)?)?,
+        BufferVerb::Summary(place) => state::show_summary(&to_read(place)?)?,
+        BufferVerb::Tokens(place) => state::show_tokens(&to_read(place)?)?,
         BufferVerb::Delete(args) => delete::run(args, context)?,
         // A list of all buffers ignores the name.
-        BufferVerb::List(archive) => list::run(&to_read(WhereArgs { buffer: "default".parse()?, archive })?)?,
+        BufferVerb::List(archive) => list::run(&to_read(BufferArgs { buffer: "default".parse()?, archive })?)?,
     }
     Ok(Completion::Full)
 }

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use super::process::read_input;
 use crate::cli::args::ProtectArgs;
-use crate::cli::client::{ARCHIVE_WAIT, ClientPlan, CompactOptions, Preview, Request, plan};
+use crate::cli::client::{ARCHIVE_WAIT, ClientPlan, CompactOptions, CompactionRequest, Preview, plan_compaction};
 use crate::cli::context::Context;
 #[cfg(feature = "mcp")]
 use crate::mcp;
 use crate::session::archives;
-use crate::session::consent::allow_on_server;
+use crate::session::consent::check_server_consent;
 use crate::session::error::CommandError;
-use crate::session::options::{Compacting, Keep, Output, Summaries, Summarizing};
+use crate::session::options::{ArchiveChoice, CompactDefaults, CompactSettings, OutputChoice, SummarySettings};
 #[cfg(feature = "mcp")]
 use crate::terminal::ui::Ui;
 use ctxc_core::plan::{Preset, PruneStage};
@@ -32,18 +32,18 @@ const GROWN: u64 = 5;
 
 /// Prints the reaction to a usage of `percent`. `compacted_at` is the usage at the last automatic compaction, unless it was
 /// below the threshold since.
-pub(super) fn print_measured(
+pub(super) fn print_reaction(
     percent: u64,
     compacted_at: Option<u64>,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    let auto = context.environment.config.client.auto()?.map(|auto| auto.of(100));
-    context.ui.data_line(measured(percent, compacted_at, auto))?;
+    let auto = context.environment.config.client.auto_threshold()?.map(|auto| auto.of(100));
+    context.ui.print_line(reaction_to_usage(percent, compacted_at, auto))?;
     Ok(())
 }
 
 /// The reaction to a usage: a status with the command that would help, and whether to compact automatically (C-05).
-fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value {
+fn reaction_to_usage(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value {
     let is_over = auto.is_some_and(|auto| percent >= auto);
     let is_new = compacted_at.is_none_or(|at| percent >= at + GROWN);
     let status = format!("context {percent}% full: /compact shrinks it with ctxc, without a request");
@@ -55,15 +55,15 @@ fn measured(percent: u64, compacted_at: Option<u64>, auto: Option<u64>) -> Value
 }
 
 /// Prints the replacement of the client's conversation. If this fails, the client compacts by itself.
-pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
+pub(super) fn print_compaction(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
-    let how = &how(context)?;
+    let how = &compact_options(context)?;
     let request = read_request(context)?;
-    let answer = if let Some(ClientPlan { answer, records }) = plan(&request, how, ui)? {
-        if let Keep::In(url) = &how.rewriting.keep
+    let answer = if let Some(ClientPlan { answer, records }) = plan_compaction(&request, how, ui)? {
+        if let ArchiveChoice::In(url) = &how.rewriting.keep
             && !records.is_empty()
         {
-            allow_on_server(url, how.rewriting.on_server, false, ui)?;
+            check_server_consent(url, how.rewriting.on_server, false, ui)?;
             let mut archive = archives::open_within(url, ARCHIVE_WAIT)?;
             records.iter().try_for_each(|record| archive.put_record(record))?;
             archive.commit()?;
@@ -73,33 +73,33 @@ pub(super) fn compact(context: &Context<'_>) -> Result<(), CommandError> {
         json!({"skip": "ctxc found nothing to compact"}).to_string()
     };
     // Binary output, since these texts go back into the conversation unchanged.
-    let mut out = ui.output();
+    let mut out = ui.raw_output();
     out.write_all(answer.as_bytes())?;
     out.flush()?;
     Ok(())
 }
 
 /// Prints what a compaction of the conversation would remove and keep. Nothing is stored.
-pub(super) fn preview(context: &Context<'_>) -> Result<(), CommandError> {
+pub(super) fn print_preview(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let request = read_request(context)?.after_preview()?;
-    match plan(&request, &how(context)?, ui)? {
-        Some(ClientPlan { answer, .. }) => ui.data_line(Preview::of(&request, &answer)?)?,
-        None => ui.data_line("nothing to compact: no message would be removed")?,
+    match plan_compaction(&request, &compact_options(context)?, ui)? {
+        Some(ClientPlan { answer, .. }) => ui.print_line(Preview::of(&request, &answer)?)?,
+        None => ui.print_line("nothing to compact: no message would be removed")?,
     }
     Ok(())
 }
 
 /// The request on standard input, with the lasting instructions of the configuration.
-fn read_request(context: &Context<'_>) -> Result<Request, CommandError> {
-    let request: Request = serde_json::from_str(&read_input()?).context("read the request of the client")?;
+fn read_request(context: &Context<'_>) -> Result<CompactionRequest, CommandError> {
+    let request: CompactionRequest = serde_json::from_str(&read_input()?).context("read the request of the client")?;
     Ok(request.with_instructions(&context.environment.config.client.instructions))
 }
 
 /// A tool call in the client.
 #[cfg(feature = "mcp")]
 #[derive(Debug, serde::Deserialize)]
-struct ToolCall {
+struct ToolCallInput {
     /// The file of the calling session.
     transcript: PathBuf,
     call: mcp::ClientCall,
@@ -107,36 +107,44 @@ struct ToolCall {
 
 /// Announces the effect of a tool call on the running session. Fails if the server has to answer instead (C-05).
 #[cfg(feature = "mcp")]
-pub(super) fn ask(settings: &mcp::ServerSettings, ui: &Ui) -> Result<(), CommandError> {
-    let ToolCall { transcript, call } =
+pub(super) fn announce_tool_call(settings: &mcp::ServerSettings, ui: &Ui) -> Result<(), CommandError> {
+    let ToolCallInput { transcript, call } =
         serde_json::from_str(&read_input()?).context("read the tool call of the client")?;
-    let later = mcp::announce(&call, &transcript, settings, ui);
+    let later = mcp::announce_effect(&call, &transcript, settings, ui);
     let later = later.ok_or_else(|| anyhow::anyhow!("nothing is to be done in the running session"))?;
-    ui.data_line(serde_json::to_string(&later)?)?;
+    ui.print_line(serde_json::to_string(&later)?)?;
     Ok(())
 }
 
 /// The settings of a compaction in the client: as configured, by the built-in engine.
-fn how(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
+fn compact_options(context: &Context<'_>) -> Result<CompactOptions, CommandError> {
     let environment = context.environment;
     let config = &environment.config;
-    let keep = Keep::In(environment.archive_url(None)?);
+    let keep = ArchiveChoice::In(environment.archive_url(None)?);
     let protect = ProtectArgs::default();
     // The client does not send images and copies.
-    let stage = |preset: Preset| PruneStage { also: BTreeSet::new(), ..preset.prune_stage(protect.stage(config)) };
-    let mut compaction = config.summarization.stage();
+    let stage = |preset: Preset| PruneStage {
+        also: BTreeSet::new(),
+        ..preset.prune_stage(protect.resolve_protections(config))
+    };
+    let mut compaction = config.summarization.compact_stage();
     compaction.clip_last = compaction.clip_last.max(u32::from(compaction.clip_first == 0));
     Ok(CompactOptions {
-        rewriting: context.rewriting(FoundSession::StandardInput, Output::Stdout, ThinkingPolicy::Keep, keep)?,
-        compacting: Compacting {
-            summaries: Summaries { summarizing: Summarizing::offline(), stage: compaction },
+        rewriting: context.default_rewrite_settings(
+            FoundSession::StandardInput,
+            OutputChoice::Stdout,
+            ThinkingPolicy::Keep,
+            keep,
+        )?,
+        compacting: CompactDefaults {
+            summaries: CompactSettings { summarizing: SummarySettings::of_builtin_engine(), stage: compaction },
             budget: None,
             limit: config.summarization.max_summary_tokens.map(Tokens),
         },
         prunings: vec![stage(Preset::Gentle), stage(Preset::Standard)],
         #[cfg(feature = "mcp")]
-        superseded: PruneStage { also: BTreeSet::new(), ..protect.usual_stage(config) },
-        window: config.window(),
+        superseded: PruneStage { also: BTreeSet::new(), ..protect.stage_with_default_rules(config) },
+        window: config.context_window(),
         part: config.client.target,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::client::skills_folder;
+use crate::cli::client::plugin_folder;
 use crate::cli::context::Context;
 use crate::cli::environment::data_dir;
 use crate::session::error::CommandError;
@@ -10,7 +10,7 @@ use ctxc_store::hide_password;
 
 /// The paths of the plugin and of the client's files.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct InstallPaths {
     /// The folder of the client's configuration.
     pub(super) config: PathBuf,
     /// The folder of the plugin.
@@ -25,13 +25,13 @@ pub(super) struct Place {
     pub(super) kept_in: Option<String>,
 }
 
-pub(super) fn place(context: &Context<'_>) -> Result<Place, CommandError> {
+pub(super) fn install_paths(context: &Context<'_>) -> Result<InstallPaths, CommandError> {
     let environment = context.environment;
     let places = environment.places()?;
     let config = places.projects.parent().unwrap_or(&places.projects).to_owned();
     let archive = hide_password(&environment.archive_url(None)?);
-    Ok(Place {
-        folder: skills_folder(&config),
+    Ok(InstallPaths {
+        folder: plugin_folder(&config),
         data: data_dir()?.join("plugin"),
         client_settings: config.join("settings.json"),
         project: places.cwd,

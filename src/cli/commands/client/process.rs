@@ -8,7 +8,7 @@ use crate::session::error::CommandError;
 use crate::terminal::interrupt::while_waiting;
 
 /// The path of the program.
-pub(super) fn program() -> Result<PathBuf, CommandError> {
+pub(super) fn program_path() -> Result<PathBuf, CommandError> {
     Ok(std::env::current_exe().context("find the program")?)
 }
 

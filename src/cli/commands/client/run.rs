@@ -4,14 +4,14 @@ use anyhow::Context as _;
 use clap::Subcommand;
 
 #[cfg(feature = "mcp")]
-use super::compact::ask;
-use super::compact::{compact, preview, print_measured};
-use super::install::{install, uninstall};
-use super::place::place;
-use super::process::{program, read_input};
+use super::compact::announce_tool_call;
+use super::compact::{print_compaction, print_preview, print_reaction};
+use super::install::{install_plugin, uninstall_plugin};
+use super::place::install_paths;
+use super::process::{program_path, read_input};
 use super::state::show_state;
-use super::upkeep::repair;
-use crate::cli::client::{Status, WriteMode, status_line, write};
+use super::upkeep::repair_session;
+use crate::cli::client::{StatusLineInput, WriteMode, format_status_line, write_plugin};
 use crate::cli::context::Context;
 use crate::session::error::{CommandError, Completion};
 
@@ -31,11 +31,11 @@ prompt cache is warm, and what compacting would save, in at most COLUMNS columns
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: ClientAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ClientAction {
     /// Install the plugin and the status line for Claude Code
     Install {
         /// Show the files without writing them
@@ -82,16 +82,16 @@ enum Action {
 
 impl Args {
     /// Whether the command compacts, or decides about it.
-    pub(crate) fn compacts(&self) -> bool {
+    pub(crate) fn is_about_compaction(&self) -> bool {
         match self.action {
-            Action::Compact { .. } | Action::Measure { .. } => true,
+            ClientAction::Compact { .. } | ClientAction::Measure { .. } => true,
             #[cfg(feature = "mcp")]
-            Action::Ask(_) => true,
-            Action::Install { .. }
-            | Action::Uninstall { .. }
-            | Action::PluginDir
-            | Action::Status
-            | Action::Repair { .. } => false,
+            ClientAction::Ask(_) => true,
+            ClientAction::Install { .. }
+            | ClientAction::Uninstall { .. }
+            | ClientAction::PluginDir
+            | ClientAction::Status
+            | ClientAction::Repair { .. } => false,
         }
     }
 }
@@ -111,31 +111,35 @@ pub(crate) struct StatusLineArgs {
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let mode = |dry_run| if dry_run { WriteMode::Preview } else { WriteMode::Write };
     match args.action {
-        Action::Install { dry_run } => install(&place(context)?, mode(dry_run), context)?,
-        Action::Uninstall { dry_run } => return uninstall(&place(context)?, mode(dry_run), context),
-        Action::PluginDir => {
-            let place = place(context)?;
-            write(&place.data, &program()?, WriteMode::Write)?;
-            context.ui.data_line(place.data.display())?;
+        ClientAction::Install { dry_run } => install_plugin(&install_paths(context)?, mode(dry_run), context)?,
+        ClientAction::Uninstall { dry_run } => {
+            return uninstall_plugin(&install_paths(context)?, mode(dry_run), context);
         }
-        Action::Status => show_state(&place(context)?, context)?,
-        Action::Measure { percent, compacted_at } => print_measured(percent, compacted_at, context)?,
+        ClientAction::PluginDir => {
+            let place = install_paths(context)?;
+            write_plugin(&place.data, &program_path()?, WriteMode::Write)?;
+            context.ui.print_line(place.data.display())?;
+        }
+        ClientAction::Status => show_state(&install_paths(context)?, context)?,
+        ClientAction::Measure { percent, compacted_at } => print_reaction(percent, compacted_at, context)?,
         #[cfg(feature = "mcp")]
-        Action::Ask(args) => ask(&args.settings(context)?, context.ui)?,
-        Action::Compact { preview: true } => preview(context)?,
-        Action::Compact { preview: false } => compact(context)?,
-        Action::Repair { settle } => repair(settle, context)?,
+        ClientAction::Ask(args) => announce_tool_call(&args.server_settings(context)?, context.ui)?,
+        ClientAction::Compact { preview: true } => print_preview(context)?,
+        ClientAction::Compact { preview: false } => print_compaction(context)?,
+        ClientAction::Repair { settle } => repair_session(settle, context)?,
     }
     Ok(Completion::Full)
 }
 
 pub(crate) fn run_status_line(args: &StatusLineArgs, context: &Context<'_>) -> Result<(), CommandError> {
     if args.install {
-        context.ui.hint("`ctxc statusline --install` is now `ctxc client install`, which installs the plugin too");
-        return install(&place(context)?, WriteMode::Write, context);
+        context
+            .ui
+            .print_hint("`ctxc statusline --install` is now `ctxc client install`, which installs the plugin too");
+        return install_plugin(&install_paths(context)?, WriteMode::Write, context);
     }
-    let status: Status = serde_json::from_str(&read_input()?).context("read the status of the client")?;
+    let status: StatusLineInput = serde_json::from_str(&read_input()?).context("read the status of the client")?;
     let environment = context.environment;
-    context.ui.data_line(status_line(&status, environment.config.client.target, environment.n_columns))?;
+    context.ui.print_line(format_status_line(&status, environment.config.client.target, environment.n_columns))?;
     Ok(())
 }

@@ -1,18 +1,18 @@
 //! `ctxc client status`: what is installed, and whether the client runs it.
 
-use super::place::Place;
-use crate::cli::client::{FoundClient, Layers, LineOwner, managed_folder, program_in, version_in};
+use super::place::InstallPaths;
+use crate::cli::client::{FoundClient, SettingsLayers, StatusLineOwner, managed_folder, program_in, version_in};
 use crate::cli::context::Context;
 use crate::report::client::ClientStatus;
 use crate::session::error::CommandError;
 use ctxc_transcript::PROVEN_CLIENT;
 
-pub(super) fn show_state(place: &Place, context: &Context<'_>) -> Result<(), CommandError> {
-    let layers = Layers::read(&place.config, &place.project, &managed_folder());
+pub(super) fn show_state(place: &InstallPaths, context: &Context<'_>) -> Result<(), CommandError> {
+    let layers = SettingsLayers::read(&place.config, &place.project, &managed_folder());
     let program = program_in(&place.folder);
     let program_is_there = program.as_ref().is_some_and(|program| program.is_file());
     let version = version_in(&place.folder);
-    let plugin_off = if version.is_some() { layers.plugin_off() } else { Vec::new() };
+    let plugin_off = if version.is_some() { layers.plugin_off_reasons() } else { Vec::new() };
     let not_kept = match () {
         () if place.kept_in.is_none() => Some("client.keep is false in ctxc.toml"),
         () if version.is_none() => Some("the plugin is not installed"),
@@ -20,10 +20,10 @@ pub(super) fn show_state(place: &Place, context: &Context<'_>) -> Result<(), Com
         () if !program_is_there => Some("the program of the plugin is missing"),
         () => None,
     };
-    let (status_line, other_status_line) = match layers.line_owner() {
-        LineOwner::Ctxc => ("ctxc", None),
-        LineOwner::Other(command) => ("other", Some(command)),
-        LineOwner::Nobody => ("none", None),
+    let (status_line, other_status_line) = match layers.status_line_owner() {
+        StatusLineOwner::Ctxc => ("ctxc", None),
+        StatusLineOwner::Other(command) => ("other", Some(command)),
+        StatusLineOwner::Nobody => ("none", None),
     };
     let client = context.environment.find_client();
     let client_note = client.as_ref().map(client_note).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn show_state(place: &Place, context: &Context<'_>) -> Result<(), Com
         plugin_off,
         status_line,
         other_status_line,
-        status_line_off: layers.hooks_off(),
+        status_line_off: layers.hooks_off_reasons(),
         unreadable: layers.unreadable,
         kept_in: place.kept_in.clone().filter(|_| not_kept.is_none()),
         not_kept,

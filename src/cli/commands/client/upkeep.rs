@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::super::keep::{SessionsToKeep, keep_sessions};
-use super::process::{program, read_input};
-use crate::cli::client::{Hook, archive, repair as mend};
-use crate::cli::context::{Context, Form, Reporting};
+use super::process::{program_path, read_input};
+use crate::cli::client::{HookInput, archive_with_consent, repair_gap};
+use crate::cli::context::{Context, OutputForm, ReportSettings};
 use crate::report::size::count;
 use crate::session::error::CommandError;
 use ctxc_transcript::Calibration;
@@ -21,41 +21,41 @@ use ctxc_transcript::session::{FoundBy, FoundSession, session_id};
 const LATELY: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Repairs and stores the session that standard input names.
-pub(super) fn repair(settle: bool, context: &Context<'_>) -> Result<(), CommandError> {
+pub(super) fn repair_session(settle: bool, context: &Context<'_>) -> Result<(), CommandError> {
     let url = context.environment.archive_url(None)?;
     // The client treats some exit codes of a hook as a request to stop the turn, and shows its output to nobody.
-    if let Err(error) = look_after(settle, &url, context) {
-        context.ui.detail(error.explained());
+    if let Err(error) = handle_hook(settle, &url, context) {
+        context.ui.print_detail(error.text_with_hints());
     }
     Ok(())
 }
 
 /// `settle` marks the process that continues after the hook has ended.
-fn look_after(settle: bool, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
+fn handle_hook(settle: bool, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let keeps = context.environment.config.client.keep;
     let input = read_input()?;
-    let hook: Hook = serde_json::from_str(&input).context("read the hook input of the client")?;
+    let hook: HookInput = serde_json::from_str(&input).context("read the hook input of the client")?;
     if hook.event == "SessionStart" && !settle {
-        advise(&hook, context)?;
-        return if keeps { go_on_later(&input) } else { Ok(()) };
+        advise_compacting(&hook, context)?;
+        return if keeps { continue_detached(&input) } else { Ok(()) };
     }
-    let repaired = mend(&hook.transcript_path, url, context.ui)?;
+    let repaired = repair_gap(&hook.transcript_path, url, context.ui)?;
     if hook.event == "SessionEnd" && !settle {
         // The client waits 1.5 seconds.
-        return if keeps || repaired.is_some() { go_on_later(&input) } else { Ok(()) };
+        return if keeps || repaired.is_some() { continue_detached(&input) } else { Ok(()) };
     }
     if let Some((reading, found)) = &repaired {
-        archive(&hook.session_id, reading, found, url, context.environment.server_consent(), context.ui)?;
+        archive_with_consent(&hook.session_id, reading, found, url, context.environment.server_consent(), context.ui)?;
     }
     if settle && hook.event == "SessionStart" {
-        return sweep(&hook.transcript_path, url, context);
+        return store_missed_sessions(&hook.transcript_path, url, context);
     }
     if settle && keeps { keep_session(&hook.transcript_path, url, context) } else { Ok(()) }
 }
 
 /// Stores recent sessions beside `path` whose end was missed (C-07). Gaps left by compactions are repaired first: a session
 /// that is stored with one could not be undone.
-fn sweep(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
+fn store_missed_sessions(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
     let is_late = |path: &Path| {
         let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
@@ -64,22 +64,22 @@ fn sweep(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandErr
     for entry in std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
         let other = entry?.path();
         let Some(id) = session_id(&other).filter(|_| other != path && is_late(&other)) else { continue };
-        let swept = mend(&other, url, context.ui).and_then(|repaired| {
+        let swept = repair_gap(&other, url, context.ui).and_then(|repaired| {
             if let Some((reading, found)) = &repaired {
-                archive(id, reading, found, url, context.environment.server_consent(), context.ui)?;
+                archive_with_consent(id, reading, found, url, context.environment.server_consent(), context.ui)?;
             }
             keep_session(&other, url, context)
         });
         if let Err(error) = swept {
-            context.ui.detail(error.explained());
+            context.ui.print_detail(error.text_with_hints());
         }
     }
     Ok(())
 }
 
 /// Starts the rest of the work in a process that outlives the hook and the client.
-fn go_on_later(input: &str) -> Result<(), CommandError> {
-    let mut command = Command::new(program()?);
+fn continue_detached(input: &str) -> Result<(), CommandError> {
+    let mut command = Command::new(program_path()?);
     command.args(["client", "repair", "--settle"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = of_its_own(&mut command).spawn().context("start the program")?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -101,14 +101,14 @@ fn of_its_own(command: &mut Command) -> &mut Command {
 
 fn keep_session(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let which = SessionsToKeep::One(FoundSession::File { path: path.to_owned(), by: FoundBy::Path });
-    let reporting = Reporting { form: Form::Text, report: None, verb: "keep".to_owned() };
+    let reporting = ReportSettings { form: OutputForm::Text, report: None, verb: "keep".to_owned() };
     keep_sessions(&which, url, None, &Context { reporting, ..context.clone() }).map(drop)
 }
 
 /// Tells the user who resumes a large session with an expired prompt cache that compacting costs nothing more now (C-06).
-fn advise(hook: &Hook, context: &Context<'_>) -> Result<(), CommandError> {
+fn advise_compacting(hook: &HookInput, context: &Context<'_>) -> Result<(), CommandError> {
     let config = &context.environment.config;
-    let window = config.window().unwrap_or(Calibration::CHARS4.window);
+    let window = config.context_window().unwrap_or(Calibration::CHARS4.window);
     let is_large = hook.context_tokens.saturating_mul(2) > window.0;
     if hook.source != "resume" || !hook.prompt_cache_likely_expired || !is_large {
         return Ok(());
@@ -131,5 +131,5 @@ fn advise(hook: &Hook, context: &Context<'_>) -> Result<(), CommandError> {
         count(hook.context_tokens),
         count(after),
     );
-    Ok(context.ui.data_line(json!({"systemMessage": message}))?)
+    Ok(context.ui.print_line(json!({"systemMessage": message}))?)
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::report::export::{Piece, Spent};
+use crate::report::export::{ExportedText, MessageUsage};
 use crate::session::error::CommandError;
-use crate::session::reading::Reading;
+use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{Speaker, read_shown_texts};
 use ctxc_store::DocumentKind;
@@ -17,29 +17,29 @@ use ctxc_transcript::{LineNo, find_turns, read_line, turn_at};
 ///
 /// # Errors
 /// When the session cannot be read, and those of `take`.
-pub(super) fn each_piece(
-    reading: &Reading,
+pub(super) fn each_exported_text(
+    reading: &SessionReading,
     ui: &Ui,
-    mut take: impl FnMut(Piece) -> Result<(), CommandError>,
+    mut take: impl FnMut(ExportedText) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let turns = find_turns(&reading.index, &reading.chain);
-    let mut reader = Reader::default();
+    let mut reader = ExportedTextReader::default();
     let mut buffer = Vec::new();
     for (place, &line) in reading.chain.lines.iter().enumerate() {
-        StopRequested::check_flag(ui.stop())?;
+        StopRequested::check_flag(ui.stop_flag())?;
         let turn = turn_at(&turns, place).map(|turn| turn.0);
-        let bytes = reading.named(read_line(&reading.file, &reading.index, line, &mut buffer))?;
+        let bytes = reading.name_errors(read_line(&reading.file, &reading.index, line, &mut buffer))?;
         // A line that is not JSON has no text, and is not part of the chain.
         let entry: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        for piece in reading.named(reader.pieces(&entry, reading, line))? {
-            take(Piece { turn, ..piece })?;
+        for piece in reading.name_errors(reader.texts_of_entry(&entry, reading, line))? {
+            take(ExportedText { turn, ..piece })?;
         }
     }
     Ok(())
 }
 
 #[derive(Default)]
-struct Reader {
+struct ExportedTextReader {
     /// The number of messages of the model so far, and the id of the last one.
     n_steps: u64,
     message: Option<String>,
@@ -47,11 +47,16 @@ struct Reader {
     calls: HashMap<String, (String, u64)>,
 }
 
-impl Reader {
-    fn pieces(&mut self, entry: &Value, reading: &Reading, line: LineNo) -> std::io::Result<Vec<Piece>> {
+impl ExportedTextReader {
+    fn texts_of_entry(
+        &mut self,
+        entry: &Value,
+        reading: &SessionReading,
+        line: LineNo,
+    ) -> std::io::Result<Vec<ExportedText>> {
         let shown = read_shown_texts(&reading.file, &reading.index, line)?;
-        let message = field(entry, "message");
-        let blank = Piece {
+        let message = json_field(entry, "message");
+        let blank = ExportedText {
             turn: None,
             step: None,
             role: Speaker::System,
@@ -60,55 +65,62 @@ impl Reader {
             call: None,
             text: String::new(),
             tokens: chars4_tokens(""),
-            time: string(field(entry, "timestamp")),
+            time: as_string(json_field(entry, "timestamp")),
             model: None,
-            client: string(field(entry, "version")),
+            client: as_string(json_field(entry, "version")),
             spent: None,
         };
         let is_of_client = shown.iter().any(|shown| shown.speaker == Speaker::System);
-        if field(entry, "type") == "assistant" && !is_of_client {
-            return Ok(self.of_model(message, &blank));
+        if json_field(entry, "type") == "assistant" && !is_of_client {
+            return Ok(self.texts_of_model(message, &blank));
         }
-        let mut pieces = self.results(message, &blank);
-        pieces.extend(shown.into_iter().filter(|shown| shown.kind != DocumentKind::ToolResult).map(|shown| Piece {
-            step: (self.n_steps > 0 && shown.speaker != Speaker::User).then_some(self.n_steps),
-            role: shown.speaker,
-            kind: if shown.speaker == Speaker::User { "prompt" } else { "other" },
-            tokens: chars4_tokens(&shown.text),
-            text: shown.text,
-            ..blank.clone()
+        let mut pieces = self.texts_of_results(message, &blank);
+        pieces.extend(shown.into_iter().filter(|shown| shown.kind != DocumentKind::ToolResult).map(|shown| {
+            ExportedText {
+                step: (self.n_steps > 0 && shown.speaker != Speaker::User).then_some(self.n_steps),
+                role: shown.speaker,
+                kind: if shown.speaker == Speaker::User { "prompt" } else { "other" },
+                tokens: chars4_tokens(&shown.text),
+                text: shown.text,
+                ..blank.clone()
+            }
         }));
         Ok(pieces)
     }
 
-    fn of_model(&mut self, message: &Value, blank: &Piece) -> Vec<Piece> {
-        let id = string(field(message, "id"));
+    fn texts_of_model(&mut self, message: &Value, blank: &ExportedText) -> Vec<ExportedText> {
+        let id = as_string(json_field(message, "id"));
         if id.is_none() || id != self.message {
             self.n_steps += 1;
             self.message = id;
         }
-        let blank = Piece {
+        let blank = ExportedText {
             step: Some(self.n_steps),
             role: Speaker::Assistant,
-            model: string(field(message, "model")),
-            spent: spent(field(message, "usage")),
+            model: as_string(json_field(message, "model")),
+            spent: parse_usage(json_field(message, "usage")),
             ..blank.clone()
         };
         let mut pieces = Vec::new();
         let mut add = |kind, text: String, tool, call| {
-            pieces.push(Piece { kind, tokens: chars4_tokens(&text), text, tool, call, ..blank.clone() });
+            pieces.push(ExportedText { kind, tokens: chars4_tokens(&text), text, tool, call, ..blank.clone() });
         };
-        if let Some(text) = field(message, "content").as_str() {
+        if let Some(text) = json_field(message, "content").as_str() {
             add("answer", text.to_owned(), None, None);
         }
-        for block in field(message, "content").as_array().into_iter().flatten() {
-            match (field(block, "type").as_str(), string(field(block, "text")), string(field(block, "thinking"))) {
+        for block in json_field(message, "content").as_array().into_iter().flatten() {
+            match (
+                json_field(block, "type").as_str(),
+                as_string(json_field(block, "text")),
+                as_string(json_field(block, "thinking")),
+            ) {
                 (Some("text"), Some(text), _) if !text.trim().is_empty() => add("answer", text, None, None),
                 (Some("thinking"), _, Some(text)) if !text.trim().is_empty() => add("thinking", text, None, None),
                 (Some("tool_use" | "server_tool_use" | "mcp_tool_use"), ..) => {
-                    let (tool, id) = (string(field(block, "name")).unwrap_or_default(), string(field(block, "id")));
+                    let (tool, id) =
+                        (as_string(json_field(block, "name")).unwrap_or_default(), as_string(json_field(block, "id")));
                     self.calls.extend(id.clone().map(|id| (id, (tool.clone(), self.n_steps))));
-                    add("call", field(block, "input").to_string(), Some(tool), id);
+                    add("call", json_field(block, "input").to_string(), Some(tool), id);
                 }
                 _ => {}
             }
@@ -116,14 +128,14 @@ impl Reader {
         pieces
     }
 
-    fn results(&self, message: &Value, blank: &Piece) -> Vec<Piece> {
-        let blocks = field(message, "content").as_array().into_iter().flatten();
-        let results = blocks.filter(|block| field(block, "type") == "tool_result");
+    fn texts_of_results(&self, message: &Value, blank: &ExportedText) -> Vec<ExportedText> {
+        let blocks = json_field(message, "content").as_array().into_iter().flatten();
+        let results = blocks.filter(|block| json_field(block, "type") == "tool_result");
         let piece = |block: &Value| {
-            let call = string(field(block, "tool_use_id"));
+            let call = as_string(json_field(block, "tool_use_id"));
             let made = call.as_ref().and_then(|id| self.calls.get(id));
-            let text = result_text(field(block, "content"));
-            Piece {
+            let text = result_text(json_field(block, "content"));
+            ExportedText {
                 step: made.map(|(_, step)| *step),
                 role: Speaker::Tool,
                 kind: "tool_result",
@@ -139,11 +151,11 @@ impl Reader {
 }
 
 /// The value of `name` in `object`; null if `object` is not an object or lacks it.
-fn field<'a>(object: &'a Value, name: &str) -> &'a Value {
+fn json_field<'a>(object: &'a Value, name: &str) -> &'a Value {
     object.get(name).unwrap_or(&Value::Null)
 }
 
-fn string(value: &Value) -> Option<String> {
+fn as_string(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
@@ -153,16 +165,16 @@ fn result_text(content: &Value) -> String {
         return text.to_owned();
     }
     let blocks = content.as_array().into_iter().flatten();
-    let texts = blocks.map(|block| match (string(field(block, "text")), field(block, "type").as_str()) {
+    let texts = blocks.map(|block| match (as_string(json_field(block, "text")), json_field(block, "type").as_str()) {
         (Some(text), _) => text,
         (None, kind) => format!("[{}]", kind.unwrap_or("unknown")),
     });
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn spent(usage: &Value) -> Option<Spent> {
-    let count = |name: &str| field(usage, name).as_u64().unwrap_or(0);
+fn parse_usage(usage: &Value) -> Option<MessageUsage> {
+    let count = |name: &str| json_field(usage, name).as_u64().unwrap_or(0);
     let (read, written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
     let prompt = count("input_tokens").saturating_add(read).saturating_add(written);
-    usage.is_object().then(|| Spent { prompt, cached: read, completion: count("output_tokens") })
+    usage.is_object().then(|| MessageUsage { prompt, cached: read, completion: count("output_tokens") })
 }

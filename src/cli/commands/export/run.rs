@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 
-use super::read::each_piece;
-use crate::cli::args::{SessionArg, both_printed};
-use crate::cli::context::{Context, Form};
-use crate::report::envelope::About;
-use crate::report::export::{Export, ExportProblem, ExportReport, Format};
+use super::read::each_exported_text;
+use crate::cli::args::{SessionArg, both_on_stdout_error};
+use crate::cli::context::{Context, OutputForm};
+use crate::report::envelope::ResultSubject;
+use crate::report::export::{ExportProblem, ExportReport, Format, SessionExport};
 use crate::report::session::SessionRef;
-use crate::report::size::{count, counted};
-use crate::session::error::{CommandError, Completion, Kind};
-use crate::session::reading::Reading;
+use crate::report::size::{count, count_noun};
+use crate::session::error::{CommandError, Completion, FailureKind};
+use crate::session::reading::SessionReading;
 use crate::session::write::refuse_unless_file;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{IfExists, StagedFile, TITLE_LEN, whole_title_of};
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         ExportedSessions::One(args.session.find(context)?)
     };
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
-    if output.is_none() && context.reporting.form == Form::Json {
-        return Err(both_printed());
+    if output.is_none() && context.reporting.form == OutputForm::Json {
+        return Err(both_on_stdout_error());
     }
     let source = if let ExportedSessions::One(found) = &which { found.path() } else { None };
     context.probe_report(source.into_iter().chain(output))?;
@@ -84,38 +84,38 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     };
     match output {
         None => {
-            let mut output = ui.output();
-            export(args, &which, &mut output, &mut report, ui)?;
+            let mut output = ui.raw_output();
+            export_sessions(args, &which, &mut output, &mut report, ui)?;
             output.flush().context("write to standard output")?;
-            context.write_report(about(&report), &report)?;
+            context.write_report(about_session(&report), &report)?;
         }
         Some(path) => {
             refuse_unless_file(path)?;
             let existing = if args.force { IfExists::Replace } else { IfExists::Refuse };
             let mut staged = StagedFile::create_beside(path, existing, None)?;
             let mut output = BufWriter::new(staged.file());
-            export(args, &which, &mut output, &mut report, ui)?;
+            export_sessions(args, &which, &mut output, &mut report, ui)?;
             output.flush().with_context(|| format!("write {}", path.display()))?;
             drop(output);
             staged.sync()?;
             staged.commit(existing)?;
-            context.print_about(about(&report), &report, format_args!("{}\n", path.display()))?;
+            context.print_about(about_session(&report), &report, format_args!("{}\n", path.display()))?;
         }
     }
     for ExportProblem { path, problem } in &report.problems {
-        ui.warning(format_args!("{path} is left out: {problem}"));
+        ui.print_warning(format_args!("{path} is left out: {problem}"));
     }
-    let secrets = counted(report.secrets_replaced, "secret");
-    let sessions = counted(report.sessions, "session");
-    ui.status(format_args!("exported {sessions}, {} texts; {secrets} replaced", count(report.texts)));
+    let secrets = count_noun(report.secrets_replaced, "secret");
+    let sessions = count_noun(report.sessions, "session");
+    ui.print_status(format_args!("exported {sessions}, {} texts; {secrets} replaced", count(report.texts)));
     Ok(if report.problems.is_empty() { Completion::Full } else { Completion::Partial })
 }
 
-fn about(report: &ExportReport) -> About<'_> {
-    report.session.as_ref().map_or(About::Nothing, About::Session)
+fn about_session(report: &ExportReport) -> ResultSubject<'_> {
+    report.session.as_ref().map_or(ResultSubject::Nothing, ResultSubject::Session)
 }
 
-fn export(
+fn export_sessions(
     args: &Args,
     which: &ExportedSessions,
     output: &mut impl Write,
@@ -132,8 +132,8 @@ fn export(
     for session in sessions_of_all_projects(places)? {
         let found = FoundSession::File { path: session.path.clone(), by: FoundBy::Id };
         match export_one(args, &found, output, report, ui) {
-            Err(error) if error.kind() == Kind::Failed && error.cause::<NotWritten>().is_none() => {
-                let (path, problem) = (session.path.display().to_string(), error.sentence());
+            Err(error) if error.kind() == FailureKind::Failed && error.find_cause::<ExportWriteError>().is_none() => {
+                let (path, problem) = (session.path.display().to_string(), error.as_sentence());
                 report.problems.push(ExportProblem { path, problem });
             }
             done => drop(done?),
@@ -145,7 +145,7 @@ fn export(
 /// The error of an output that cannot be written, which ends an export of many sessions too.
 #[derive(Debug, thiserror::Error)]
 #[error("write the export")]
-struct NotWritten(#[source] std::io::Error);
+struct ExportWriteError(#[source] std::io::Error);
 
 fn export_one(
     args: &Args,
@@ -154,32 +154,34 @@ fn export_one(
     report: &mut ExportReport,
     ui: &Ui,
 ) -> Result<SessionRef, CommandError> {
-    let reading = Reading::of(found, ui)?;
-    let mut session = reading.session();
+    let reading = SessionReading::of(found, ui)?;
+    let mut session = reading.session_ref();
     let mut redactor = Redactor::default();
     if !args.no_redact {
         // A secret may occur before the text that reveals it as one.
-        each_piece(&reading, ui, |piece| {
+        each_exported_text(&reading, ui, |piece| {
             redactor.learn_secrets(&piece.text);
             Ok(())
         })?;
         // Redacts before clipping, since a truncated secret is not detected.
-        let title = reading.named(whole_title_of(reading.transcript()))?;
+        let title = reading.name_errors(whole_title_of(reading.transcript()))?;
         session.title = Some(clip_text(&redactor.redact(&title).text, TITLE_LEN));
     }
-    let mut export = Export::new(args.format, &session);
+    let mut export = SessionExport::new(args.format, &session);
     // In JSON the escapes do not change the meaning.
     let mut write = |text: &str| {
-        output.write_all(escape_unprintable(text).as_bytes()).map_err(|error| anyhow::Error::new(NotWritten(error)))
+        output
+            .write_all(escape_unprintable(text).as_bytes())
+            .map_err(|error| anyhow::Error::new(ExportWriteError(error)))
     };
-    each_piece(&reading, ui, |mut piece| {
+    each_exported_text(&reading, ui, |mut piece| {
         if !args.no_redact {
             piece.text = redactor.redact(&piece.text).text;
         }
         report.texts += 1;
         Ok(write(&export.add(piece)?)?)
     })?;
-    let rest = export.end()?.ok_or_else(|| anyhow!("{} has no messages", reading.name))?;
+    let rest = export.finish_document()?.ok_or_else(|| anyhow!("{} has no messages", reading.name))?;
     write(&rest)?;
     report.sessions += 1;
     report.secrets_replaced += redactor.n_secrets() as u64;
