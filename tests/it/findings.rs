@@ -124,28 +124,49 @@ fn finding_2_no_active_entry_is_lost_below_several_compactions() {
     }
 }
 
-// N-06
-#[test]
-fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_start_with_a_reply() {
-    let mut n_refused = 0;
+/// A session that was truncated from `1.jsonl` to `2.jsonl`, where what went begins with a reply, and of which a compaction to
+/// `3.jsonl` took what was before that; with the ids of both.
+fn truncated_and_compacted() -> (Stage, String, String) {
     for keep in 3..13 {
         let stage = Stage::new().file("in.jsonl", fixture("session-small"));
         compact(&stage, "in.jsonl", &keep.to_string(), "1.jsonl");
         let args = ["truncate", "1.jsonl", "--target-tokens", "600", "--tokens", "chars4", "-o", "2.jsonl", "--json"];
-        let truncated = stage.run(args);
-        let truncated = operation(&truncated.ended(0).json());
+        let truncated = operation(&stage.run(args).ended(0).json());
         let compacted = compact(&stage, "2.jsonl", "0", "3.jsonl");
-        let alone = stage.run(["undo", "3.jsonl", "--op", &truncated, "-o", "4.jsonl"]);
-        if alone.code == Some(0) {
-            continue;
+        if stage.run(["undo", "3.jsonl", "--op", &truncated, "-o", "4.jsonl"]).code == Some(1) {
+            return (stage, truncated, compacted);
         }
-        n_refused += 1;
-        assert!(alone.stderr.contains(&format!("{compacted} removed what was before it")), "{}", alone.text);
-        assert!(!stage.names().contains(&"4.jsonl".to_owned()));
-        stage.run(["undo", "3.jsonl", "--op", &truncated, "--with-later", "-o", "4.jsonl"]).ended(0);
-        assert_eq!(chain(&stage, "4.jsonl"), chain(&stage, "1.jsonl"), "keep {keep}");
     }
-    assert!(n_refused > 0, "no truncation was refused");
+    panic!("no truncation is refused");
+}
+
+/// Undoing `chosen` of `input` alone is refused, which names `other`; with that, the conversation of `as_in` comes back.
+fn undo_with_later(stage: &Stage, input: &str, [chosen, other]: [&str; 2], output: &str, as_in: &str) {
+    let alone = stage.run(["undo", input, "--op", chosen, "-o", output]).ended(1);
+    assert!(alone.stderr.contains(&format!("cannot undo {chosen} without {other}: ")), "{}", alone.text);
+    assert!(!stage.names().contains(&output.to_owned()));
+    stage.run(["undo", input, "--op", chosen, "--with-later", "-o", output]).ended(0);
+    assert_eq!(chain(stage, output), chain(stage, as_in));
+}
+
+// N-06
+#[test]
+fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_start_with_a_reply() {
+    let (stage, truncated, compacted) = truncated_and_compacted();
+    undo_with_later(&stage, "3.jsonl", [&truncated, &compacted], "4.jsonl", "1.jsonl");
+}
+
+// N-06: what the truncation took out stands first in front of the summary, unless that is taken out again.
+#[test]
+fn n_06_a_compaction_is_done_again_with_the_truncation_below_it_where_it_would_start_with_a_reply() {
+    let (stage, truncated, compacted) = truncated_and_compacted();
+    let uncompacted = operation(&undo(&stage, "3.jsonl", &compacted, "4.jsonl"));
+    let untruncated = operation(&undo(&stage, "4.jsonl", &truncated, "5.jsonl"));
+    undo_with_later(&stage, "5.jsonl", [&uncompacted, &untruncated], "6.jsonl", "3.jsonl");
+    // Below another compaction of all the first is done again, and stays as long as that does.
+    let all = compact(&stage, "5.jsonl", "0", "7.jsonl");
+    let again = operation(&undo(&stage, "7.jsonl", &uncompacted, "8.jsonl"));
+    undo_with_later(&stage, "8.jsonl", [&all, &again], "9.jsonl", "5.jsonl");
 }
 
 // N-03: what stood last in the session was left out, and a client went on from what stood before it.

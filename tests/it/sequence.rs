@@ -57,6 +57,8 @@ struct Scene {
     model: Model,
     documents: Vec<Document>,
     clients: Clients,
+    /// What operations have written, in that order.
+    versions: Vec<(Document, Vec<u8>)>,
     /// The texts that were forgotten: files are compared as if these were masked everywhere.
     secrets: Vec<String>,
     /// The file that was written last.
@@ -77,8 +79,8 @@ impl Scene {
         let source = Document::source(stage.path("0.jsonl"), &Actual::of(source.into_bytes()));
         let documents = vec![source];
         let (model, log, count) = (Model::default(), Vec::new(), Count::default());
-        let secrets = Vec::new();
-        Self { stage, dice, client, model, documents, clients, secrets, newest: 0, n_files: 0, log, count }
+        let (versions, secrets) = (Vec::new(), Vec::new());
+        Self { stage, dice, client, model, documents, clients, versions, secrets, newest: 0, n_files: 0, log, count }
     }
 
     fn play(&mut self) -> Outcome {
@@ -200,6 +202,20 @@ impl Scene {
             {
                 self.documents[at].goes_on_as(document);
             }
+        }
+        self.versions.push((document.clone(), written.bytes));
+    }
+
+    /// The newest file, which has the id of no other, is recognised by the newest of the longest that it begins with.
+    fn recognise_fork(&mut self) {
+        let (fork, actual) = (&self.documents[self.newest], self.read(self.newest));
+        let is_beginning = |(version, bytes): &&(Document, Vec<u8>)| {
+            let written = Actual::of(self.masked(bytes.clone()));
+            version.archive == fork.archive && fork.is_recognised(&actual, &written)
+        };
+        let found = self.versions.iter().filter(is_beginning).max_by_key(|(version, _)| version.n_version);
+        if let Some((version, _)) = found.cloned().filter(|_| fork.is_version) {
+            self.documents[self.newest].goes_on_as(&version);
         }
     }
 
@@ -378,6 +394,9 @@ impl Scene {
             // An undo may have inserted the result of a call, which is no entry that the model knows.
             may.extend(standing.iter().skip_while(|it| **it != chosen).skip(1));
         }
+        if self.starts_with_reply(at, chosen) {
+            may.extend(self.model.removing_after(&history, chosen));
+        }
         let id = self.model.operations[chosen].id.clone();
         let newest_undo = standing.iter().rev().find(|it| !self.model.operations[**it].undoes.is_empty()).copied();
         let (verb, args): (&str, Vec<&str>) = match self.dice.below(3) {
@@ -402,20 +421,8 @@ impl Scene {
                 }
                 undone = self.named(&run.json()["undone"]);
                 let undone: BTreeSet<usize> = undone.iter().copied().filter(|it| *it != chosen).collect();
-                if !undone.is_superset(&must) || !may.is_superset(&undone) {
+                if undone.is_empty() || !undone.is_superset(&must) || !may.is_superset(&undone) {
                     return Err(format!("{undone:?} were undone with it, and {must:?} to {may:?} stand on it"));
-                }
-            }
-            Some(1) if self.starts_with_reply(at, chosen) => {
-                self.count.refused += usize::from(!is_newest);
-                run = self.run(at, verb, &[&args[..], &["--with-later"]].concat(), landing);
-                if run.code != Some(0) {
-                    return Err(format!("refused with --with-later: {}", run.text));
-                }
-                undone = self.named(&run.json()["undone"]);
-                let allowed = self.model.removing_after(&history, chosen);
-                if undone.len() < 2 || !undone.iter().all(|it| *it == chosen || allowed.contains(it)) {
-                    return Err(format!("{undone:?} were undone with it, and {allowed:?} remove messages later"));
                 }
             }
             _ => return Err(format!("refused: {}", run.text)),
@@ -635,6 +642,7 @@ impl Scene {
             self.documents[self.newest].take_ids(&actual);
         }
         self.documents[self.newest].is_fork = true;
+        self.recognise_fork();
         self.hold(self.newest)?;
         let fork = self.newest;
         self.append(fork)?;

@@ -95,13 +95,12 @@ pub(crate) fn run(
             undo_operations(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
         Err(error) if error.find_cause().is_some_and(ApplyError::starts_with_reply) => {
-            // The restored content answers messages that a later operation removed or summarized.
+            // A reply stands first whose prompt was removed or summarized later, or that a later undo brought back.
             let removing = history.later_removals(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
             if later == IfDependent::Refuse {
                 return Err(CommandError::from(anyhow!(
-                    "cannot undo {first} alone: the conversation would start with a reply, since {} removed what was \
-                     before it",
+                    "cannot undo {first} without {}: the conversation would start with a reply",
                     removing.join(", ")
                 ))
                 .with_hint("use --with-later to undo both"));

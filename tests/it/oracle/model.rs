@@ -343,17 +343,30 @@ impl Model {
         (must, may)
     }
 
-    /// The standing operations after `chosen` that left messages out, and what stands on them.
+    /// The operations after `chosen` that left messages out, or undid an earlier one that did, and what stands on them: those
+    /// that stand, or would once these undos are undone.
     pub(crate) fn removing_after(&self, history: &[usize], chosen: usize) -> BTreeSet<usize> {
-        let standing = self.standing(history);
-        let later = standing.iter().skip_while(|it| **it != chosen).skip(1);
-        let removes = |it: &usize| {
-            let Operation { inserts, drops, drops_unseen, replaces, .. } = &self.operations[*it];
-            *drops_unseen || !inserts.is_empty() || !drops.is_empty() || !replaces.is_empty()
+        let at = history.iter().position(|it| *it == chosen).unwrap();
+        let (earlier, later) = history.split_at(at);
+        let decides = |it: &usize| match &self.operations[*it].undoes[..] {
+            [] => self.removes(*it),
+            undone => undone.iter().any(|it| earlier.contains(it) && self.removes(*it)),
         };
-        let removing: Vec<usize> = later.copied().filter(removes).collect();
+        let mut removing: Vec<usize> = later[1..].iter().copied().filter(decides).collect();
+        let is_undo = |it: &usize| !self.operations[*it].undoes.is_empty();
+        let undos: Vec<usize> = removing.iter().copied().filter(is_undo).collect();
+        let standing = [self.standing(history), self.standing_after(history, &undos)].concat();
+        removing.retain(|it| standing.contains(it));
         let (must, may) = self.standing_on(history, &removing);
         removing.into_iter().chain(must).chain(may).collect()
+    }
+
+    /// Whether the operation left messages out, or undid one that did.
+    fn removes(&self, operation: usize) -> bool {
+        let Operation { inserts, drops, drops_unseen, replaces, undoes, .. } = &self.operations[operation];
+        *drops_unseen
+            || !(inserts.is_empty() && drops.is_empty() && replaces.is_empty())
+            || undoes.iter().any(|it| self.removes(*it))
     }
 
     /// Whether the first message of what these operations leave is a reply, with no summary in front of it.

@@ -1,6 +1,6 @@
 //! Which edits of a session hold, when later operations undid earlier ones.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::newest::NewestSplices;
 use super::{Edit, LineAddress, OperationEdits, ThinkingPolicy, VersionError};
@@ -151,19 +151,37 @@ impl History {
         changing.map(|operation| operation.thinking).min().unwrap_or_default()
     }
 
-    /// The operations after the earliest of `ids` that leave messages out, or put a summary in their place, and hold: oldest
-    /// first. Without all of these and `ids`, the conversation starts as it did before `ids`.
+    /// The operations after the earliest of `ids` that leave messages out, put a summary in their place, or undo an earlier one
+    /// that does, and hold or would hold without the others: oldest first. Without all of these and `ids`, the conversation
+    /// starts as it did before `ids`.
     #[must_use]
     pub fn later_removals(&self, ids: &[String]) -> Vec<String> {
         let earliest = self.operations.iter().position(|operation| ids.contains(&operation.operation));
-        let later: BTreeSet<&str> =
-            self.operations.iter().skip(earliest.unwrap_or_default()).map(|it| it.operation.as_str()).collect();
+        let (before, after) = self.operations.split_at(earliest.unwrap_or_default());
         let is_removal = |edit: &Edit| matches!(edit, Edit::Insert { .. } | Edit::Drop(_));
-        let removes = |operation: &OperationEdits| operation.edits.iter().any(is_removal);
-        self.active_operations()
-            .filter(|it| later.contains(it.operation.as_str()) && !ids.contains(&it.operation) && removes(it))
-            .map(|it| it.operation.clone())
-            .collect()
+        let removes = |operation: &OperationEdits, earlier: &HashSet<&str>| {
+            operation.edits.iter().any(is_removal) || operation.undoes.iter().any(|id| earlier.contains(id.as_str()))
+        };
+        let mut earlier = HashSet::new();
+        for operation in before {
+            if removes(operation, &earlier) {
+                earlier.insert(operation.operation.as_str());
+            }
+        }
+        let mut undone: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut removing = Vec::new();
+        for operation in after.iter().rev() {
+            if undone.contains(operation.operation.as_str()) {
+                continue;
+            }
+            if removes(operation, &earlier) {
+                removing.push(operation.operation.clone());
+            } else {
+                undone.extend(operation.undoes.iter().map(String::as_str));
+            }
+        }
+        removing.reverse();
+        removing
     }
 
     /// The operations in effect that depend on `ids`, or on what an undo among these did again, directly or indirectly, oldest
@@ -242,6 +260,30 @@ mod tests {
     }
 
     use crate::version::UndoneEdits;
+
+    // N-06: `again` undoes the truncation `a` and the later one `d`, which both hold without it.
+    #[test]
+    fn n_06_what_decides_how_the_conversation_starts_is_found_among_undos_too() {
+        let drop = |id: &str| operation(id, vec![Edit::Drop(LineAddress::Stored(LineNo(0)))], &[]);
+        let edit = |id: &str| operation(id, vec![splice(0, (1, 2), id)], &[]);
+        let undo = |id: &str, undoes: &[&str]| operation(id, Vec::new(), undoes);
+        let history = History::default()
+            .with_operation(edit("e"))
+            .with_operation(drop("a"))
+            .with_operation(drop("b"))
+            .with_operation(undo("without b", &["b"]))
+            .with_operation(drop("c"))
+            .with_operation(undo("without c", &["c", "e"]))
+            .with_operation(drop("d"))
+            .with_operation(undo("again", &["a", "d"]));
+        let removing = |id: &str| history.later_removals(&[id.to_owned()]);
+        assert_eq!(removing("without b"), ["d", "again"]);
+        assert_eq!(removing("d"), ["again"]);
+        assert_eq!(removing("a"), [""; 0], "what undoes later ones alone stays");
+        let redone = history.with_operation(undo("b again", &["without b"])).with_operation(edit("f"));
+        assert_eq!(redone.later_removals(&["f".to_owned()]), [""; 0]);
+        assert_eq!(redone.later_removals(&["d".to_owned()]), ["again", "b again"], "of an undo, too");
+    }
 
     // N-06
     #[test]

@@ -5,25 +5,32 @@ use std::collections::HashMap;
 use super::source::LineSource;
 use crate::apply::edit::rewrite::Rewrite;
 use crate::version::LineAddress;
-use ctxc_transcript::{IdHash, Index, LineNo, context_tokens};
+use ctxc_transcript::{Flags, IdHash, Index, LineNo, context_tokens};
 
 /// Drops the results that closed calls which `rewrite` drops, and the message behind them where none of them is left: they are
-/// lines of the session since a client went on, but no operation that leaves the calls out knew of them.
+/// lines of the session since a client went on, or of an operation that brought the calls back, and no operation that leaves
+/// the calls out knew of them.
 pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rewrite: &mut Rewrite) {
-    if rewrite.dropped.is_empty() || !source.runs.iter().any(|run| run.is_closing) {
+    if rewrite.dropped.is_empty() {
         return;
     }
-    let ends = || index.tools.iter();
-    let calls: HashMap<IdHash, LineNo> = ends().filter(|end| !end.is_result).map(|end| (end.id, end.line)).collect();
+    let is_result = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT);
+    let inserted = source.layout.inserted_groups().iter().map(|group| group.line_numbers().collect::<Vec<_>>());
+    let mut closing: Vec<Vec<LineNo>> = inserted.filter(|places| places.iter().all(is_result)).collect();
     let mut start = 0_u32;
     for run in source.runs {
         let lines = start..start.saturating_add(run.n_lines);
         start = lines.end;
-        if !run.is_closing {
-            continue;
+        if run.is_closing {
+            closing.push(lines.filter_map(|line| source.layout.line_of(&LineAddress::Stored(LineNo(line)))).collect());
         }
-        let places: Vec<LineNo> =
-            lines.filter_map(|line| source.layout.line_of(&LineAddress::Stored(LineNo(line)))).collect();
+    }
+    if closing.is_empty() {
+        return;
+    }
+    let ends = || index.tools.iter();
+    let calls: HashMap<IdHash, LineNo> = ends().filter(|end| !end.is_result).map(|end| (end.id, end.line)).collect();
+    for places in closing {
         let answered = ends().filter(|end| end.is_result && places.contains(&end.line));
         let is_gone = |call: &IdHash| calls.get(call).is_some_and(|call| rewrite.dropped.contains(*call));
         let (gone, left): (Vec<_>, Vec<_>) = answered.partition(|end| is_gone(&end.id));
@@ -33,6 +40,7 @@ pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rew
             if !rewrite.dropped.contains(line) {
                 rewrite.note_saved(line, context_tokens(index, line).0.cast_signed());
                 rewrite.drop_line(line);
+                rewrite.added.remove(line);
             }
         }
     }
