@@ -1,7 +1,7 @@
 //! Rolling buffers: the newest utterances of a conversation, word for word, and a summary of the older ones.
 //!
 //! A buffer has a [`Name`] in an archive. [`push()`] appends utterances, and evicts the oldest until the rest keeps to the
-//! buffer's [`Limits`]. Evicted utterances stay in the archive and wait for [`settle()`], which adds them to the summary; the
+//! buffer's [`BufferLimits`]. Evicted utterances stay in the archive and wait for [`settle()`], which adds them to the summary; the
 //! caller provides the engine. So a push never waits for an engine while others wait for the archive, and a failing engine
 //! loses nothing: utterances that wait are summarized the next time.
 //!

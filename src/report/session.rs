@@ -28,7 +28,7 @@ impl SessionRef {
         self.label_within(TITLE_WIDTH)
     }
 
-    /// As [`Self::label`], with a title of at most `width` columns.
+    /// As [`Self::short_label`], with a title of at most `width` columns.
     pub(crate) fn label_within(&self, width: usize) -> String {
         let path = self.path.as_deref().unwrap_or("standard input");
         match (self.title.as_deref(), self.path.as_deref().and_then(|path| session_id(Path::new(path)))) {

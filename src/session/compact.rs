@@ -77,7 +77,7 @@ pub(crate) fn compact_conversation(
         // Each step works on the result of the one before.
         let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
         rewrite = draft_edits(work, edits, &rewrite)?;
-        let Some(again) = self::find_scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
+        let Some(again) = find_scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
             return Ok((rewrite, stats.into_unchanged(Reason::NothingOlder)));
         };
         scope = again;

@@ -1,6 +1,6 @@
 //! The end of a command: complete, partial, or an error with hints.
 //!
-//! The only place that explains failures of the library: [`explain`] adds the hints.
+//! The only place that explains failures of the library: [`explain_error`] adds the hints.
 
 use std::fs::File;
 use std::io;
@@ -159,7 +159,7 @@ impl CommandError {
     }
 }
 
-/// Any error is a failure, unless [`explain`] finds another kind.
+/// Any error is a failure, unless [`explain_error`] finds another kind.
 impl<E: Into<anyhow::Error>> From<E> for CommandError {
     fn from(error: E) -> Self {
         explain_error(error.into())

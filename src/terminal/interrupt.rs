@@ -51,7 +51,7 @@ pub(crate) fn watch_signals() -> Arc<AtomicBool> {
 /// Runs `wait`, during which a signal ends the program.
 ///
 /// # Errors
-/// Those of `wait`, and [`Stopped`] if a signal came before.
+/// Those of `wait`, and [`StopRequested`] if a signal came before.
 pub(crate) fn while_waiting<T>(wait: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     WAITING.store(true, Ordering::SeqCst);
     let result = StopRequested::check_flag(&STOP).and_then(|()| wait());

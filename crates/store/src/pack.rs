@@ -142,7 +142,7 @@ pub(super) fn encode_place(pack: u64) -> Vec<u8> {
     place
 }
 
-/// The number of a pack in a row of [`place`]; `None` if it is invalid.
+/// The number of a pack in a row of [`encode_place`]; `None` if it is invalid.
 pub(super) fn decode_place(mut place: &[u8]) -> Option<u64> {
     take_varint(&mut place).filter(|_| place.is_empty())
 }

@@ -214,7 +214,7 @@ impl Calibration {
         if self.scale_to_api(most) > tokens { most.saturating_sub(Tokens(1)) } else { most }
     }
 
-    /// As [`Self::scale`], of what may have been given back rather than saved.
+    /// As [`Self::scale_to_api`], of what may have been given back rather than saved.
     #[must_use]
     pub fn scale_signed(&self, tokens: i64) -> i64 {
         self.scale_to_api(Tokens(tokens.unsigned_abs())).0.cast_signed() * tokens.signum()

@@ -23,7 +23,7 @@ pub(super) enum MessageModel {
     Unknown,
     /// The client wrote it, in the place of whatever model.
     Synthetic,
-    /// The place in [`Models::names`].
+    /// The place in [`MessageModels::names`].
     Named(u8),
 }
 

@@ -32,7 +32,7 @@ impl ArchiveArg {
 }
 
 impl OptionalArchiveArg {
-    /// As [`ArchiveArg::url`].
+    /// As [`ArchiveArg::archive_url`].
     ///
     /// # Errors
     /// When there is no home folder for the default.

@@ -10,7 +10,7 @@ pub(in crate::report) fn match_snippet(query: &str, text: &str) -> String {
     snippet_of(query, text, AROUND)
 }
 
-/// As [`snippet`], with `n_around` characters on either side.
+/// As [`match_snippet`], with `n_around` characters on either side.
 pub(in crate::report) fn snippet_of(query: &str, text: &str, n_around: usize) -> String {
     let place = archive::find_match(query, text).unwrap_or(0..0);
     let (before, rest) = text.split_at_checked(place.start).unwrap_or(("", text));

@@ -65,7 +65,7 @@ impl Batch {
         format!("{}\n{}", self.header(), self.text)
     }
 
-    /// Parses the output of [`Batch::stored`]. Without a valid header, all of it is the text of a batch of depth 0.
+    /// Parses the output of [`Batch::stored_text`]. Without a valid header, all of it is the text of a batch of depth 0.
     #[must_use]
     pub fn parse_stored(stored: &str, ledger: Ledger) -> Self {
         let (header, text) = stored.split_once('\n').unwrap_or((stored, ""));

@@ -6,7 +6,7 @@ use ctxc_transcript::LineNo;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Digest;
 
-/// Records the outcome of each line of a [`super::Base`], in order.
+/// Records the outcome of each line of a [`super::RenderBase`], in order.
 #[derive(Debug)]
 pub struct RenderRecorder {
     layout: LineLayout,

@@ -211,7 +211,7 @@ pub(super) struct FeatureWeights {
     evenness: f32,
 }
 
-/// See [`Weights::evenness`].
+/// See [`FeatureWeights::evenness`].
 const EVENNESS: f32 = 0.6;
 
 impl FeatureWeights {

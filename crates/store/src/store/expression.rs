@@ -27,7 +27,7 @@ pub(crate) enum TermMatch {
     Any,
 }
 
-/// The documents that a query admits, as a condition on `document` of the parameters that [`narrow`] gives.
+/// The documents that a query admits, as a condition on `document` of the parameters that [`filter_values`] gives.
 pub(crate) fn filter_condition(dialect: Dialect) -> String {
     let of_session = dialect.pick("IN (SELECT value FROM json_each($3))", "= ANY($3)");
     format!(
@@ -37,7 +37,7 @@ pub(crate) fn filter_condition(dialect: Dialect) -> String {
     )
 }
 
-/// The parameters of [`admitted`].
+/// The parameters of [`filter_condition`].
 pub(crate) fn filter_values(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
     let sessions = match query.sessions {
         [] => Value::Null,

@@ -79,7 +79,7 @@ pub(crate) trait DatabaseLink: Send {
         each: &mut dyn FnMut(&mut Row) -> Result<(), RowDamage>,
     ) -> Result<(), ArchiveError>;
 
-    /// The number of rows that a statement changes. It is run as in [`Link::each`].
+    /// The number of rows that a statement changes. It is run as in [`DatabaseLink::each`].
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
     /// Stores `rows`; the number of them that are new.
@@ -100,13 +100,13 @@ pub(crate) trait DatabaseLink: Send {
     /// Ends the transaction, where one is open, as if it had never been.
     fn rollback(&self) -> Result<(), ArchiveError>;
 
-    /// From here on, until [`Link::release`], reads what stands there now, where others could not be read otherwise while
+    /// From here on, until [`DatabaseLink::release_snapshot`], reads what stands there now, where others could not be read otherwise while
     /// somebody writes.
     fn pin_snapshot(&self) -> Result<(), ArchiveError> {
         Ok(())
     }
 
-    /// Ends what [`Link::pin`] began.
+    /// Ends what [`DatabaseLink::pin_snapshot`] began.
     fn release_snapshot(&self) -> Result<(), ArchiveError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The archive on a database: one store for all of them, over a [`link::Link`] that only knows statements and rows.
+//! The archive on a database: one store for all of them, over a [`link::DatabaseLink`] that only knows statements and rows.
 
 mod archive;
 mod deposit;

@@ -25,7 +25,7 @@ pub fn escape_unprintable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `text` without the characters that [`printable`] escapes.
+/// `text` without the characters that [`escape_unprintable`] escapes.
 #[must_use]
 pub fn strip_unprintable(text: &str) -> Cow<'_, str> {
     if first_unprintable(text).is_none() {

@@ -12,7 +12,7 @@ impl StopRequested {
     /// Fails once `stop` is set.
     ///
     /// # Errors
-    /// An error that holds [`Stopped`].
+    /// An error that holds [`StopRequested`].
     pub fn check_flag(stop: &AtomicBool) -> io::Result<()> {
         if stop.load(Ordering::Relaxed) { Err(io::Error::other(Self)) } else { Ok(()) }
     }

@@ -75,7 +75,7 @@ pub(in crate::apply) fn has_gap(version: &Version, file: &mut File) -> Result<bo
 /// was left out may come back with them. What only ctxc made has no part in it.
 ///
 /// # Errors
-/// As [`as_written`].
+/// As [`files_as_written`].
 pub(in crate::apply) fn problems_as_written(
     archive: &dyn Archive,
     known: &KnownSession,

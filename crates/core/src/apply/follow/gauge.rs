@@ -95,7 +95,7 @@ pub(in crate::apply) fn adjust_gauge(
     Ok(gauge)
 }
 
-/// As [`move_gauge`], for a rollout of Codex: in the last line that says the size.
+/// As [`adjust_gauge`], for a rollout of Codex: in the last line that says the size.
 fn adjust_codex_gauge(
     transcript: Transcript<'_>,
     change: GaugeChange,

@@ -37,7 +37,7 @@ pub fn answer_open_calls(
     answer_open_calls_after(transcript, &mut read_uuid(file, index, tip)?, interim)
 }
 
-/// As [`answers`], the first of them behind the entry `parent`, which is the last of them afterwards.
+/// As [`answer_open_calls`], the first of them behind the entry `parent`, which is the last of them afterwards.
 ///
 /// # Errors
 /// When the session cannot be read.

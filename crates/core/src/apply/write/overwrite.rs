@@ -37,7 +37,7 @@ impl MaskedLines {
     }
 }
 
-/// The number of lines that [`Masked::find`] finds.
+/// The number of lines that [`MaskedLines::find`] finds.
 ///
 /// # Errors
 /// When the file cannot be read.

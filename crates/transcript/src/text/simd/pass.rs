@@ -14,7 +14,7 @@ pub(crate) enum ByteClass {
     Control,
     /// Quotes, backslashes and control bytes in one.
     Special,
-    /// `{}[]:,`. Bytes of the class [`Class::Control`] may be among them.
+    /// `{}[]:,`. Bytes of the class [`ByteClass::Control`] may be among them.
     Operator,
     /// Bytes that may follow a backslash in JSON: `"\/bfnrtu`.
     Escapable,
