@@ -29,6 +29,14 @@ pub struct ShortenRequest<'a> {
 
 /// The item of a summary that has the place of the newest goal among the other prompts, so that it can come back to it.
 pub const GOAL_PLACE: &str = "(the newest goal above)";
+/// The same where something was committed since.
+pub const GOAL_PLACE_COMMITTED: &str = "(the newest goal above; a commit followed)";
+
+/// Whether the item of a summary is the place of the newest goal.
+#[must_use]
+pub fn is_goal_place(item: &str) -> bool {
+    item == GOAL_PLACE || item == GOAL_PLACE_COMMITTED
+}
 
 /// Messages to summarize.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +90,8 @@ pub enum PromptTreatment {
 /// A message to summarize.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageToSummarize {
-    /// The author: `user`, `assistant`, `system`, `tool`, or `summary` for an earlier summary.
+    /// The author: `user`, `assistant`, `system`, `tool`, `summary` for an earlier summary, or `instructions` for the text of a
+    /// slash command or a skill in short.
     pub speaker: String,
     /// The text of the message.
     pub text: String,

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::{Batch, BatchClip, Ledger};
-use ctxc_engine::GOAL_PLACE;
-use ctxc_engine::language::{Statement, reviewed_file};
+use ctxc_engine::is_goal_place;
+use ctxc_engine::language::{Statement, name_of_instructions, reviewed_file};
 use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The introduction of the ledger.
@@ -154,11 +154,13 @@ struct ShownItems {
 
 impl ShownItems {
     /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
-    /// and findings stay valid, while work in progress, failures, remaining steps, points of reviews and items under "Also:" that
-    /// a later summary omits do not.
+    /// and findings stay valid, while work in progress, failures, remaining steps, points of reviews, instructions of commands and
+    /// items under "Also:" that a later summary omits do not.
     fn lacks_item(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
         let is_passing = heading.is_some_and(|heading| ["Now:", "Also:", "Open:", "Failed:"].contains(&heading))
-            || item.strip_prefix("- ").is_some_and(|text| text == GOAL_PLACE || reviewed_file(text).is_some());
+            || item.strip_prefix("- ").is_some_and(|text| {
+                is_goal_place(text) || reviewed_file(text).is_some() || name_of_instructions(text).is_some()
+            });
         if is_passing && !self.statements.is_empty() {
             return false;
         }

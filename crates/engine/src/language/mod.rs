@@ -4,6 +4,7 @@ mod class;
 mod envelope;
 mod facts;
 mod facts_kept;
+mod instructions;
 mod label;
 mod looks;
 mod piece;
@@ -21,6 +22,7 @@ pub use class::{
 pub use envelope::without_envelopes;
 pub use facts::{Fact, FactIndex, FactKind, find_facts, quoted_facts};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
+pub use instructions::{name_of_instructions, summarize_instructions};
 pub use label::{has_goal_label, split_label, without_label};
 pub use piece::{Piece, PieceJoin, PieceKind};
 pub use segment::split_into_pieces;

@@ -56,6 +56,14 @@ impl Statement {
         statement
     }
 
+    /// Whether a quarter of what the shorter of the two is about, and two words or half of it, is in the other.
+    #[must_use]
+    pub fn shares_subject(&self, other: &Self) -> bool {
+        let fewer = self.tokens.len().min(other.tokens.len()).max(1);
+        let n_common = n_common(&self.tokens, &other.tokens);
+        n_common * 4 >= fewer && (n_common >= 2 || n_common * 2 >= fewer)
+    }
+
     /// Whether the later statement `newer` replaces this one: it has the same subject and other values, repeats it, or denies it.
     #[must_use]
     pub fn is_replaced_by(&self, newer: &Self) -> bool {

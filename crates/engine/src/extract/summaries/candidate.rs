@@ -26,8 +26,8 @@ impl Candidate<'_> {
     pub(super) fn may_change(&self) -> bool {
         let may_change = match self.section {
             Section::Constraints | Section::Asked | Section::Goal | Section::Open => true,
-            // An answer says nothing without its question.
-            Section::Decided => !self.text.lines().next().is_some_and(|line| line.ends_with(['?', '？'])),
+            // An answer, with its question, is of the person.
+            Section::Decided => !self.text.contains('\n'),
             Section::Found | Section::Also => self.factor >= 1.0,
             Section::Now | Section::Done | Section::Failed => false,
         };

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::candidate::Candidate;
 use super::marks::{is_about_checks, says_all_pass};
 use super::part::{InputPart, PartRole};
+use super::prompt::steps_ordered_once;
 use super::section::Section;
 use crate::language::{is_momentary, reviewed_file};
 
@@ -32,7 +33,7 @@ fn is_report(text: &str) -> bool {
     ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool))
 }
 
-/// Drops failures of checks that all passed later, steps that a later command took, and points about lines of files that were changed
+/// Drops failures of checks that all passed later, moves orders that were carried out to *Asked*, drops steps that a later command took, and points about lines of files that were changed
 /// later.
 pub(super) fn drop_closed(
     candidates: &mut Vec<Candidate<'_>>,
@@ -42,6 +43,14 @@ pub(super) fn drop_closed(
     let passed =
         candidates.iter().filter(|it| it.section != Section::Failed && says_all_pass(&it.text)).map(|it| it.zone);
     let passed = passed.max().unwrap_or_default();
+    // An order for one act lays nothing down once it was carried out.
+    for candidate in candidates.iter_mut().filter(|it| it.section == Section::Constraints) {
+        let zone = candidate.zone;
+        let is_taken = |step: &str| steps.get(step).is_some_and(|taken| zone < *taken);
+        if steps_ordered_once(&candidate.text).into_iter().any(is_taken) {
+            candidate.section = Section::Asked;
+        }
+    }
     candidates.retain(|candidate| match candidate.section {
         // The report of a command is over when the command succeeds, and not because something else passed.
         Section::Failed => candidate.zone >= passed || is_report(&candidate.text) || !is_about_checks(&candidate.text),
@@ -91,7 +100,7 @@ impl<'p> OutdatedFailures<'p> {
 }
 
 /// The subcommands of git in a command: `commit` and `push` of `git commit -a && git push`.
-fn git_subcommands(command: &str) -> impl Iterator<Item = &str> {
+pub(super) fn git_subcommands(command: &str) -> impl Iterator<Item = &str> {
     let words = |at: usize| command.get(at..).unwrap_or_default().split([' ', ';', '&']).find(|word| !word.is_empty());
     command.match_indices("git ").filter_map(move |(at, git)| words(at + git.len()))
 }

@@ -1,16 +1,17 @@
-//! The goal among the parts of a summary.
+//! The goal among the parts of a summary: the first prompt of the task at hand, and the newest.
 
 use std::borrow::Cow;
 
-use super::super::bonds::is_question;
 use super::super::features::utf16_len;
-use super::part::{InputPart, PROMPT, PartRole, SHORT_PROMPT, starts_like_shell_prompt};
-use super::section::{Section, Speaker, asks_for};
-use crate::language::{PieceKind, classify_sentence, has_goal_label, split_into_pieces, split_label};
-use crate::{GOAL_PLACE, PromptTreatment};
-
-/// The fewest units of a prompt that is a goal: "go on" is none.
-const GOAL: usize = 24;
+use super::closed::git_subcommands;
+use super::part::{InputPart, PROMPT, PartRole, SHORT_PROMPT};
+use super::prompt::{asks_for_work, is_nod, is_slash_command, names_topic, only_asks, steps_ordered_once};
+use super::section::{Section, Speaker};
+use crate::language::{
+    Statement, classify_sentence, floor_char_boundary, has_goal_label, name_of_instructions, split_into_pieces,
+    split_label,
+};
+use crate::{GOAL_PLACE, GOAL_PLACE_COMMITTED, PromptTreatment, is_goal_place};
 
 /// A prompt of more units than this was pasted for the most part.
 const PASTED: usize = 1000;
@@ -23,66 +24,117 @@ impl PartRole {
 }
 
 impl InputPart<'_> {
-    /// Whether it is a prompt that says what the work is about: not a rule alone, and not pasted.
+    /// Whether it is a prompt that asks for work, and not a rule alone.
     fn is_goal(&self) -> bool {
         let is_rule = |text: &str| Section::of(text, classify_sentence(text), Speaker::Person) == Section::Constraints;
         let lays_down = |text: &str| {
             split_label(text).is_some() && !has_goal_label(text)
                 || split_into_pieces(text).iter().all(|it| is_rule(it.text))
         };
-        let is_typed = |kind| matches!(kind, PieceKind::Sentence | PieceKind::Item);
-        let typed = || {
-            split_into_pieces(&self.text)
-                .iter()
-                .filter(|it| is_typed(it.kind))
-                .map(|it| utf16_len(it.text))
-                .sum::<usize>()
-        };
-        let size = utf16_len(&self.text);
         self.role == PartRole::Prompt
-            && !only_chooses(&self.text)
-            && !starts_like_shell_prompt(&self.text)
-            && size >= GOAL
-            && !(size <= SHORT_PROMPT && lays_down(&self.text))
-            && typed() >= GOAL
+            && asks_for_work(&self.text)
+            && !(utf16_len(&self.text) <= SHORT_PROMPT && lays_down(&self.text))
+    }
+
+    /// Whether it says that something was committed, pushed or proposed.
+    fn reports_commit(&self) -> bool {
+        let first = self.text.lines().next().unwrap_or_default();
+        let fails = [" failed: ", ": no result", " by the person"].iter().any(|mark| first.contains(mark));
+        let (command, _) = first.split_once(": ").unwrap_or((first, ""));
+        match self.role {
+            PartRole::Tool if ["Bash ", "PowerShell "].iter().any(|tool| command.starts_with(tool)) => {
+                !fails
+                    && (git_subcommands(command).any(|step| ["commit", "push"].contains(&step))
+                        || command.contains("gh pr create")
+                        || command.contains("gh pr merge"))
+            }
+            PartRole::Item(Section::Asked) => self.text == GOAL_PLACE_COMMITTED,
+            _ => false,
+        }
     }
 }
 
-/// Sets the goal: the first prompt that asks for something, and the newest, which changes it unless it is a question in passing.
-/// The goals of before become prompts among others, in the order in which all were typed. Of a long one, how it opens and ends
-/// says what it is about.
+/// The prompts that say what is wanted, by the index of their parts.
+#[derive(Clone, Copy, Default)]
+struct TaskGoals {
+    /// The first of the task at hand.
+    first: Option<usize>,
+    newest: Option<usize>,
+    /// Whether something was committed since the newest.
+    is_committed: bool,
+}
+
+impl TaskGoals {
+    /// The goals among `parts`. A task is over where something was committed and the next goal is about something else.
+    fn of(parts: &[InputPart<'_>]) -> Self {
+        let mut goals = Self::default();
+        for (at, part) in parts.iter().enumerate() {
+            if part.reports_commit() {
+                goals.is_committed = true;
+            }
+            if !(part.role.is_of_goal() || part.is_goal() && !only_asks(&part.text, true)) {
+                continue;
+            }
+            let known = [goals.first, goals.newest].into_iter().flatten().filter_map(|at| parts.get(at));
+            let is_about = |known: &InputPart<'_>| subject_of(&part.text).shares_subject(&subject_of(&known.text));
+            let is_about_else = is_slash_command(&part.text) || !known.into_iter().any(is_about);
+            let begins = goals.first.is_none() || goals.is_committed && is_about_else;
+            if begins && names_topic(&part.text) && !only_asks(&part.text, false) {
+                goals.first = Some(at);
+            }
+            (goals.newest, goals.is_committed) = (Some(at), false);
+        }
+        goals
+    }
+}
+
+/// The statement with which a prompt opens: what is pasted behind it is about anything.
+fn subject_of(text: &str) -> Statement {
+    Statement::of(text.get(..floor_char_boundary(text, PROMPT)).unwrap_or_default())
+}
+
+/// Sets the goal: the first prompt of the task that asks for something, and the newest, which changes it unless it is a question in
+/// passing. The goals of before become prompts among others, in the order in which all were typed. Of a long one, how it opens and
+/// ends says what it is about.
 pub(super) fn set_goal<'t>(
     parts: &mut Vec<InputPart<'t>>,
     prompts: PromptTreatment,
     shorten: fn(&'t str, usize) -> Cow<'t, str>,
 ) {
+    add_skill_goals(parts);
+    let goals = TaskGoals::of(parts);
+    drop_ended_instructions(parts, goals.first);
+    let goals = TaskGoals::of(parts);
     let is_any = |part: &InputPart<'_>| part.role.is_of_goal() || part.is_goal();
-    let first = parts.iter().position(|part| is_any(part) && !only_asks(&part.text, false));
-    let Some(mut first) = first.or_else(|| parts.iter().position(is_any)) else { return };
-    let newest = parts.iter().rposition(|part| part.is_goal() && !only_asks(&part.text, true));
-    let carried = || parts.iter().rposition(|part| part.role.is_of_goal());
-    let mut last = newest.or_else(carried).unwrap_or(first).max(first);
+    let Some(mut last) = goals.newest.or_else(|| parts.iter().position(is_any)) else { return };
+    let mut first = goals.first.unwrap_or(last);
     let is_former = |at: &usize| parts.get(*at).is_some_and(|part| part.role.is_of_goal());
-    let former: Vec<usize> = (0..last).rev().filter(|at| *at != first && is_former(at)).collect();
-    for at in former {
+    let is_of_goal_in = |zone: usize, part: &InputPart<'_>| part.role.is_of_goal() && part.zone == zone;
+    // The first of two goals of a summary was typed before its other prompts.
+    let opens = |at: usize| {
+        parts.get(at).is_some_and(|part| parts.iter().skip(at + 1).any(|other| is_of_goal_in(part.zone, other)))
+    };
+    let former: Vec<(usize, bool)> =
+        (0..last).rev().filter(|at| *at != first && is_former(at)).map(|at| (at, opens(at))).collect();
+    for (at, is_opening) in former {
         // Each summary carries on the first goal.
         let is_same = parts.get(at).map(|part| &part.text) == parts.get(first).map(|part| &part.text);
         let part = parts.remove(at);
         (first, last) = (first - usize::from(at < first), last - 1);
         if !is_same {
-            let to = demote_goal(parts, part, at);
+            let to = demote_goal(parts, part, at, is_opening);
             (first, last) = (first + usize::from(to <= first), last + usize::from(to <= last));
         }
     }
     // The place of one that is the first goal now says nothing.
     let own = parts.get(last).filter(|part| part.role != PartRole::Prompt).map(|part| part.zone);
-    let is_stale = |part: &InputPart<'_>| part.text == GOAL_PLACE && Some(part.zone) != own;
+    let is_stale = |part: &InputPart<'_>| is_goal_place(&part.text) && Some(part.zone) != own;
     for at in (0..parts.len()).rev().filter(|at| parts.get(*at).is_some_and(is_stale)).collect::<Vec<_>>() {
         parts.remove(at);
         (first, last) = (first - usize::from(at < first), last - usize::from(at < last));
     }
-    if prompts == PromptTreatment::Whole && last != first {
-        mark_place(parts, last);
+    if prompts == PromptTreatment::Whole {
+        mark_place(parts, last, goals.is_committed);
     }
     for at in [last, first] {
         let Some(part) = parts.get_mut(at).filter(|part| part.role == PartRole::Prompt) else { continue };
@@ -96,58 +148,82 @@ pub(super) fn set_goal<'t>(
     }
 }
 
-/// Adds [`GOAL_PLACE`] where prompts follow the goal at `goal`: a later summary must know which of them came before it.
-fn mark_place(parts: &mut Vec<InputPart<'_>>, goal: usize) {
+/// Adds what the person let go on with a nod, as a goal: the skill that the model used first after it.
+fn add_skill_goals(parts: &mut Vec<InputPart<'_>>) {
+    let mut is_nodded = false;
+    let mut at = 0;
+    while let Some(part) = parts.get(at) {
+        match part.role {
+            PartRole::Prompt | PartRole::Answer => is_nodded = part.role == PartRole::Answer || is_nod(&part.text),
+            PartRole::Instructions if std::mem::take(&mut is_nodded) => {
+                let skill = name_of_instructions(&part.text).filter(|name| !name.starts_with('/'));
+                if let Some(skill) = skill.map(|name| format!("/{name}")) {
+                    let zone = part.zone;
+                    parts.insert(at, InputPart { text: Cow::Owned(skill), role: PartRole::Prompt, zone });
+                    at += 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Drops instructions of tasks before that of the goal at `first`, of commands before the newest, and those that say nothing.
+fn drop_ended_instructions(parts: &mut Vec<InputPart<'_>>, first: Option<usize>) {
+    let is_command = |part: &InputPart<'_>| part.role == PartRole::Prompt && is_slash_command(&part.text);
+    let command = parts.iter().rposition(is_command);
+    let mut at = 0;
+    parts.retain(|part| {
+        let is_over = Some(at) < first.max(command) || !part.text.contains('\n');
+        at += 1;
+        part.role != PartRole::Instructions || !is_over
+    });
+}
+
+/// Adds the place of the goal at `goal` among the prompts where some follow it, or something was committed since: a later summary
+/// must know which came before it, and whether its task may be over.
+fn mark_place(parts: &mut Vec<InputPart<'_>>, goal: usize, is_committed: bool) {
     let Some(InputPart { role, zone, .. }) = parts.get(goal) else { return };
     let (role, zone) = (*role, *zone);
+    let mark = if is_committed { GOAL_PLACE_COMMITTED } else { GOAL_PLACE };
     let is_prompt = |part: &InputPart<'_>| matches!(part.role, PartRole::Prompt | PartRole::Item(Section::Asked));
+    if let Some(part) = parts.iter_mut().find(|part| part.zone == zone && is_goal_place(&part.text)) {
+        part.text = Cow::Borrowed(mark);
+        return;
+    }
     let at = if role == PartRole::Prompt {
         goal + 1
     } else {
         let is_of_zone = |part: &InputPart<'_>| part.zone == zone && is_prompt(part);
         parts.iter().rposition(is_of_zone).unwrap_or(goal) + 1
     };
-    let is_marked = |part: &InputPart<'_>| part.zone == zone && part.text == GOAL_PLACE;
-    if parts.iter().skip(at).any(is_prompt) && !parts.iter().any(is_marked) {
-        parts.insert(at, InputPart { text: Cow::Borrowed(GOAL_PLACE), role: PartRole::Item(Section::Asked), zone });
+    if is_committed || parts.iter().skip(at).any(is_prompt) {
+        parts.insert(at, InputPart { text: Cow::Borrowed(mark), role: PartRole::Item(Section::Asked), zone });
     }
 }
 
-/// Whether the text is what the person chose among the options that a client offered, with the questions, and wrote little beside:
-/// `"Which store?"="Redis"`.
-fn only_chooses(text: &str) -> bool {
-    let answers = || text.split("\"=\"").skip(1).map(|rest| rest.split("\", \"").next().unwrap_or_default());
-    text.starts_with('"') && answers().next().is_some() && answers().all(|answer| utf16_len(answer) <= SHORT_PROMPT)
-}
-
-/// Whether all of the text are questions: with `is_strict`, those that ask about something and for nothing.
-fn only_asks(text: &str, is_strict: bool) -> bool {
-    let asks = |text: &str| {
-        let first = text.split([' ', '\'', '’']).next().unwrap_or_default().to_lowercase();
-        let asks_about =
-            ["what", "where", "when", "who", "which", "is", "are", "was", "were", "does", "do", "did", "has", "have"];
-        is_question(text)
-            && (!is_strict && !asks_for(text)
-                || asks_about.contains(&first.as_str())
-                || ["何？", "何?", "ですか？", "ですか?"].iter().any(|end| text.ends_with(end)))
-    };
-    split_into_pieces(text).iter().all(|piece| asks(piece.text.trim()))
-}
-
 /// Makes `part`, the goal that was at `at`, one prompt among others; of a summary of other make, statements that say themselves
-/// what they are. Returns its new place: that of [`GOAL_PLACE`] in its summary, or behind the other prompts there.
-fn demote_goal<'t>(parts: &mut Vec<InputPart<'t>>, mut part: InputPart<'t>, at: usize) -> usize {
+/// what they are. Returns its new place: before the other prompts of its summary if `is_opening`, else that of [`GOAL_PLACE`] there, or
+/// behind them.
+fn demote_goal<'t>(parts: &mut Vec<InputPart<'t>>, mut part: InputPart<'t>, at: usize, is_opening: bool) -> usize {
     if part.role == PartRole::Loose(Some(Section::Goal)) {
         part.role = PartRole::Loose(None);
         parts.insert(at, part);
         return at;
     }
-    // A rule somewhere in a pasted text does not make a rule of all of it.
+    // A rule somewhere in a pasted text does not make a rule of all of it, nor one for an act that was ordered once.
     let is_rule = utf16_len(&part.text) <= PASTED
+        && steps_ordered_once(&part.text).is_empty()
         && Section::of(&part.text, classify_sentence(&part.text), Speaker::Person) == Section::Constraints;
     part.role = PartRole::Item(if is_rule { Section::Constraints } else { Section::Asked });
     let is_asked = |other: &InputPart<'_>| other.zone == part.zone && other.role == PartRole::Item(Section::Asked);
-    if let Some(place) = parts.iter().position(|other| is_asked(other) && other.text == GOAL_PLACE) {
+    if is_opening {
+        let to = parts.iter().position(is_asked).map_or(at, |first| at.max(first));
+        parts.insert(to, part);
+        return to;
+    }
+    if let Some(place) = parts.iter().position(|other| is_asked(other) && is_goal_place(&other.text)) {
         if let Some(slot) = parts.get_mut(place) {
             *slot = part;
         }

@@ -5,9 +5,13 @@ use std::collections::HashMap;
 
 use super::super::bonds::is_question;
 use super::super::features::utf16_len;
+use super::answer::{answer_with_its_question, correction_with_its_object};
+use super::prompt::answers_questions;
 use super::section::{Section, Speaker};
-use super::summary;
-use crate::language::{Classes, Piece, PieceKind, classify_sentence, reports_error, split_into_pieces};
+use super::summary::{self, SummaryItem};
+use crate::language::{
+    Classes, Piece, PieceKind, classify_sentence, name_of_instructions, reports_error, split_into_pieces,
+};
 use crate::{PromptTreatment, SummarizeRequest};
 
 /// A text to be parted.
@@ -27,8 +31,10 @@ pub(super) enum PartRole {
     /// A prompt that says what the work is about: the first that asks for something, and the last.
     Goal,
     Prompt,
-    /// The reply of the person to a question, with the question.
+    /// The reply of the person to what the model said, with it.
     Answer,
+    /// The instructions of a slash command or a skill, in short.
+    Instructions,
     /// The last words of the model before somebody else spoke.
     Conclusion,
     Speech,
@@ -41,8 +47,6 @@ pub(super) const SHORT_PROMPT: usize = 160;
 const WHOLE_PROMPT: usize = 4000;
 /// The same of one that is what a program printed for the most part.
 const OUTPUT: usize = 1000;
-/// The most units of an answer that says nothing without its question.
-const ANSWER: usize = 40;
 /// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
 const REPORT: usize = 4000;
 const SHORT: usize = 280;
@@ -55,6 +59,7 @@ impl<'t> InputPart<'t> {
         push_summary_parts(&wanted.existing, 0, &mut parts);
         let mut messages = wanted.messages.iter().enumerate().peekable();
         let mut asked: Option<&str> = None;
+        let mut answers: Vec<&str> = Vec::new();
         let mut carried = HashMap::new();
         while let Some((n, said)) = messages.next() {
             let (text, zone) = (said.text.trim(), n + 1);
@@ -73,17 +78,27 @@ impl<'t> InputPart<'t> {
                 }
                 "user" => PartRole::Prompt,
                 "tool" => PartRole::Tool,
+                "instructions" => PartRole::Instructions,
                 "assistant" if !goes_on => PartRole::Conclusion,
                 _ => PartRole::Speech,
             };
             let question = asked.take();
             match role {
-                PartRole::Prompt => parts.push(Self::of_prompt(text, zone, question, wanted.prompts, shorten)),
+                PartRole::Prompt => parts.push(match answer_with_its_question(text, &answers, question) {
+                    Some(answer) => InputPart { text: Cow::Owned(answer), role: PartRole::Answer, zone },
+                    None => match correction_with_its_object(text, answers.last().copied().unwrap_or_default()) {
+                        Some(text) => InputPart { text: Cow::Owned(text), role, zone },
+                        None => Self::of_prompt(text, zone, wanted.prompts, shorten),
+                    },
+                }),
                 PartRole::Tool if text.len() <= REPORT => {
                     parts.push(InputPart { text: shorten_report(text, shorten), role, zone })
                 }
                 _ => {
-                    asked = if role == PartRole::Tool { question } else { last_question(text) };
+                    let is_said = said.speaker == "assistant";
+                    let is_of_call = matches!(role, PartRole::Tool | PartRole::Instructions);
+                    asked = if is_of_call { question } else { last_question(text) };
+                    answers.extend(Some(text).filter(|_| is_said));
                     parts.push(InputPart { text: Cow::Borrowed(text), role, zone });
                 }
             }
@@ -95,20 +110,13 @@ impl<'t> InputPart<'t> {
     fn of_prompt(
         text: &'t str,
         zone: usize,
-        question: Option<&'t str>,
         prompts: PromptTreatment,
         shorten: fn(&'t str, usize) -> Cow<'t, str>,
     ) -> Self {
-        match question {
-            Some(question) if utf16_len(text) <= ANSWER && !is_question(text) => {
-                InputPart { text: Cow::Owned(format!("{question}\n{text}")), role: PartRole::Answer, zone }
-            }
-            _ if prompts == PromptTreatment::Whole => {
-                let most = if is_output(text) { OUTPUT } else { WHOLE_PROMPT };
-                InputPart { text: shorten(text, most), role: PartRole::Prompt, zone }
-            }
-            _ => InputPart { text: Cow::Borrowed(text), role: PartRole::Prompt, zone },
-        }
+        let most = if is_output(text) { OUTPUT } else { WHOLE_PROMPT };
+        let is_whole = prompts == PromptTreatment::Whole;
+        let text = if is_whole { shorten(text, most) } else { Cow::Borrowed(text) };
+        InputPart { text, role: PartRole::Prompt, zone }
     }
 }
 
@@ -145,7 +153,9 @@ fn blank_carried_prompts<'t>(
     let mut n_seen: HashMap<Cow<'t, str>, usize> = HashMap::new();
     for at in n_before..parts.len() {
         let Some(part) = parts.get(at) else { continue };
-        if !matches!(part.role, PartRole::Item(Section::Asked | Section::Goal | Section::Constraints)) {
+        let is_carried =
+            |section| matches!(section, Section::Asked | Section::Goal | Section::Constraints | Section::Decided);
+        if !matches!(part.role, PartRole::Item(section) if is_carried(section)) {
             continue;
         }
         let places = carried.entry(part.text.clone()).or_default();
@@ -197,7 +207,11 @@ fn last_question(text: &str) -> Option<&str> {
 fn push_summary_parts(text: &str, zone: usize, parts: &mut Vec<InputPart<'_>>) {
     let summary = summary::parse_summary(text);
     let items = summary.items.into_iter().filter(|item| !item.text.trim().is_empty());
-    parts.extend(items.map(|item| InputPart { text: Cow::Owned(item.text), role: PartRole::Item(item.section), zone }));
+    let role_of = |item: &SummaryItem| match item.section {
+        Section::Constraints if name_of_instructions(&item.text).is_some() => PartRole::Instructions,
+        section => PartRole::Item(section),
+    };
+    parts.extend(items.map(|item| InputPart { role: role_of(&item), text: Cow::Owned(item.text), zone }));
     // A client's summary has headings of its own.
     let mut loose = vec![(None, String::new())];
     for line in summary.loose.lines().filter(|line| !is_view_frame(line)) {
@@ -257,7 +271,7 @@ impl PartRole {
         match self {
             Self::Prompt | Self::Goal | Self::Answer => Speaker::Person,
             Self::Tool => Speaker::Tool,
-            Self::Item(_) | Self::Loose(_) | Self::Conclusion | Self::Speech => Speaker::Model,
+            Self::Item(_) | Self::Loose(_) | Self::Instructions | Self::Conclusion | Self::Speech => Speaker::Model,
         }
     }
 
@@ -272,7 +286,7 @@ impl PartRole {
                 Section::Failed => 0.9,
                 _ => 0.3,
             },
-            Self::Item(_) | Self::Loose(_) | Self::Speech => 1.0,
+            Self::Item(_) | Self::Loose(_) | Self::Instructions | Self::Speech => 1.0,
         }
     }
 }
@@ -301,9 +315,19 @@ impl InputPart<'_> {
         match self.role {
             PartRole::Item(section) => Some(section),
             PartRole::Goal => Some(Section::Goal),
+            PartRole::Instructions => Some(Section::Constraints),
             PartRole::Answer => Some(Section::Decided),
+            PartRole::Prompt
+                if answers_questions(&self.text)
+                    && (prompts == PromptTreatment::Whole || utf16_len(&self.text) <= PROMPT) =>
+            {
+                Some(Section::Decided)
+            }
             PartRole::Prompt if utf16_len(&self.text) <= SHORT_PROMPT => {
-                Some(Section::of(&self.text, classify_sentence(&self.text), Speaker::Person))
+                let section = Section::of(&self.text, classify_sentence(&self.text), Speaker::Person);
+                // K-01: later summaries drop other items, which are the model's.
+                let is_kept = prompts == PromptTreatment::Compete || section == Section::Constraints;
+                Some(if is_kept { section } else { Section::Asked })
             }
             PartRole::Prompt if prompts == PromptTreatment::Whole => Some(Section::Asked),
             PartRole::Tool if self.text.len() <= REPORT => Some(self.section_of_report()),

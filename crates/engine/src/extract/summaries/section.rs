@@ -105,11 +105,12 @@ impl Section {
 
     fn of_person(text: &str, classes: Classes) -> Self {
         let marks = StatementMarks::of(text);
-        if marks.demands && !marks.asks || has_rule_words(text, classes, marks.asks) || split_label(text).is_some() {
+        let asks = marks.asks || split_into_pieces(text).iter().any(|piece| is_question(piece.text));
+        if marks.demands && !asks || has_rule_words(text, classes, asks) || split_label(text).is_some() {
             Self::Constraints
         } else if marks.decides {
             Self::Decided
-        } else if marks.is_open && !marks.asks {
+        } else if marks.is_open && !asks {
             Self::Open
         } else {
             Self::Asked
@@ -142,9 +143,13 @@ fn has_rule_words(text: &str, classes: Classes, asks: bool) -> bool {
         return classes.has(Classes::RULE);
     }
     let asks_about = |piece: &str| is_question(piece) && !asks_for(piece);
-    split_into_pieces(text)
-        .iter()
-        .any(|piece| !asks_about(piece.text) && language::classify_sentence(piece.text).has(Classes::RULE))
+    let demands = |piece: &str| language::classify_sentence(piece).has(Classes::RULE) || restricts(piece);
+    split_into_pieces(text).iter().any(|piece| !asks_about(piece.text) && demands(piece.text))
+}
+
+/// Whether the text opens with a restriction: "Please only edit the docs."
+fn restricts(text: &str) -> bool {
+    language::split_words(text).take(2).any(|word| word.text.eq_ignore_ascii_case("only"))
 }
 
 /// Whether the question asks for something to be done.
@@ -239,6 +244,8 @@ mod tests {
             ("Please only edit the docs.", Section::Constraints),
             ("The deadline is 2031-02-03.", Section::Constraints),
             ("Do we want an agent for that?", Section::Asked),
+            ("Feels implausible? Because we want the agent to drive.", Section::Asked),
+            ("Only edit the docs. Is that clear?", Section::Constraints),
             ("I'm wondering: the docs sound like only `export` lines are supported", Section::Asked),
             // A word of limits without a value lays nothing down.
             ("Retries back off with jitter, capped at thirty seconds.", Section::Asked),

@@ -13,6 +13,7 @@ use super::candidate::Candidate;
 use super::closed::{OutdatedFailures, demote_momentary, drop_closed, last_edits};
 use super::marks::labels_option;
 use super::part::{InputPart, PartRole};
+use super::prompt::answers_questions;
 use super::section::{Section, Speaker};
 use super::summary::item_units;
 use crate::PromptTreatment;
@@ -129,9 +130,13 @@ impl<'t> PartPieces<'_, 't> {
         let text = text.trim();
         // A label that repeats our heading costs room under a limit.
         let text = Cow::Borrowed(if prompts == PromptTreatment::Compete { without_label(text) } else { text });
-        let is_of_person =
-            role.author() == Speaker::Person || matches!(role, PartRole::Item(Section::Asked | Section::Goal));
-        let is_certain = prompts == PromptTreatment::Whole && (is_of_person || section == Section::Now);
+        let is_answer =
+            || *role == PartRole::Item(Section::Decided) && (text.contains('\n') || answers_questions(&text));
+        let is_of_person = role.author() == Speaker::Person
+            || matches!(role, PartRole::Item(Section::Asked | Section::Goal))
+            || is_answer();
+        let is_followed = *role == PartRole::Instructions || section == Section::Now;
+        let is_certain = prompts == PromptTreatment::Whole && (is_of_person || is_followed);
         (!text.is_empty()).then(|| Candidate {
             section,
             cost: item_units(&text),

@@ -736,8 +736,6 @@ fn k_11_what_was_closed_later_is_not_open_and_not_failed() {
     assert_snapshot!(whole_summary_of("", &messages), @"
     Goal:
     - Mend the importer of the shop, please.
-
-    Asked:
     - Good, commit it.
 
     Done:
@@ -789,4 +787,174 @@ fn k_11_an_option_that_was_offered_is_no_fact_and_a_table_no_failure() {
     let summary = whole_summary_of("", &messages);
     assert!(!summary.contains("redis") && !summary.contains("Failed:"), "{summary}");
     assert!(summary.contains("src/state.rs:12"), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_a_short_order_is_the_newest_goal_and_answers_are_decisions() {
+    let answer = "\"Which store should hold the leases of the workers?\"=\"Redis\"";
+    let messages = [
+        said("user", "Plan the tests of the importer, please."),
+        said("assistant", "The plan is in docs/plan.md."),
+        said("user", answer),
+        said("assistant", "It is planned with Redis."),
+        said("user", "ah. the issue is the linter, not the importer, I think."),
+        said("assistant", "I see."),
+        said("user", "implement it here"),
+        said("assistant", "The tests are in src/import.rs."),
+        said("user", "ok"),
+    ];
+    let summary = whole_summary_of("", &messages);
+    assert_snapshot!(summary, @r#"
+    Goal:
+    - Plan the tests of the importer, please.
+    - implement it here
+
+    Asked:
+    - ah. the issue is the linter, not the importer, I think.
+    - (the newest goal above)
+    - ok
+
+    Decided:
+    - "Which store should hold the leases of the workers?"="Redis"
+
+    Found:
+    - The plan is in docs/plan.md.
+    - It is planned with Redis.
+    - The tests are in src/import.rs.
+    "#);
+    // K-01: what was answered stays.
+    let mut later = summary;
+    for n in 0..3 {
+        later = whole_summary_of(&later, &[said("user", &format!("go on {n}")), said("assistant", "It is done.")]);
+    }
+    assert_eq!(later.matches(answer).count(), 1, "{later}");
+    assert!(later.contains("- ok\n- go on 0\n- go on 1\n- go on 2"), "{later}");
+}
+
+// K-11
+#[test]
+fn k_11_a_goal_that_is_over_is_one_prompt_among_others() {
+    let first = [
+        said("user", "Update the README so that it has the flags of the importer."),
+        said("assistant", "It has them."),
+        said("user", "commit it"),
+        said("tool", "Bash git commit -m docs: 1 file changed"),
+        said("assistant", "Committed."),
+    ];
+    let closed = whole_summary_of("", &first);
+    let later =
+        [said("user", "Now move the service to TypeScript, with ESM."), said("assistant", "I start with `index.ts`.")];
+    assert_snapshot!(whole_summary_of(&closed, &later), @"
+    Goal:
+    - Now move the service to TypeScript, with ESM.
+
+    Now:
+    - I start with `index.ts`.
+
+    Asked:
+    - Update the README so that it has the flags of the importer.
+    - commit it
+
+    Done:
+    - Committed.
+    ");
+    let rounds: [&[MessageToSummarize]; 3] = [
+        &[
+            said("user", "nixで使う例もREADMEに"),
+            said("tool", "Bash git commit -m x: ok"),
+            said("user", "レビューみて"),
+        ],
+        &[said("assistant", "SKILL.md から削除します。"), said("user", "いや、対応するようにすべき")],
+        &[
+            said("tool", "Bash git add a && git commit --no-verify -m \"build(nix): x: ok"),
+            said("assistant", "対応完了"),
+        ],
+    ];
+    let so_far = rounds.iter().fold(closed.clone(), |so_far, round| whole_summary_of(&so_far, round));
+    let next = [said("user", "dotnixのinputsに追加して、agents skillsで有効化して"), said("assistant", "Fine.")];
+    let summary = whole_summary_of(&so_far, &next);
+    assert!(summary.starts_with("Goal:\n- dotnix"), "{so_far}\n\n{summary}");
+    // One that goes on has its first goal.
+    let later = [said("user", "Mention the flags of the exporter in the README too."), said("assistant", "Fine.")];
+    assert!(whole_summary_of(&closed, &later).starts_with("Goal:\n- Update the README so"));
+}
+
+// K-11
+#[test]
+fn k_11_the_rules_of_the_command_that_runs_stay_until_it_is_over() {
+    let cook =
+        "While the skill kitchen:cook is used:\nNEVER write code before tests\nIts steps: Step 1: Read; Step 2: Write";
+    let messages = [
+        said("user", "/kitchen:prep #6"),
+        said("instructions", "While /kitchen:prep #6 runs:\nEach task must be small."),
+        said("assistant", "The plan is written. Shall I go on?"),
+        said("user", "続けて"),
+        said("instructions", cook),
+        said("assistant", "The first test is in src/a.rs."),
+    ];
+    let summary = whole_summary_of("", &messages);
+    assert_snapshot!(summary, @"
+    Goal:
+    - /kitchen:prep #6
+    - /kitchen:cook
+
+    Constraints:
+    - While the skill kitchen:cook is used:
+      NEVER write code before tests
+      Its steps: Step 1: Read; Step 2: Write
+
+    Now:
+    - The first test is in src/a.rs.
+
+    Decided:
+    - Shall I go on?
+      続けて
+    ");
+    let later = [said("user", "and the second one"), said("assistant", "It is in src/b.rs.")];
+    assert!(whole_summary_of(&summary, &later).contains("- While the skill kitchen:cook is used:\n  NEVER"));
+    let other = [said("user", "/review"), said("assistant", "All is well.")];
+    assert!(!whole_summary_of(&summary, &other).contains("While "));
+}
+
+// K-01
+#[test]
+fn k_01_what_was_typed_after_a_question_or_names_the_next_step_is_kept() {
+    let messages = [
+        said("user", "Write the specification of the exporter."),
+        said("assistant", "次のステップは計画です。実行しますか？"),
+        said("user", "/kitchen:prep"),
+        said("assistant", "It is planned. Shall I commit it?"),
+        said("user", "yes"),
+        said("assistant", "It is committed."),
+        said("user", "次のステップ"),
+        said("assistant", "I write the parser."),
+    ];
+    let mut summary = whole_summary_of("", &messages);
+    for _ in 0..3 {
+        summary = whole_summary_of(
+            &summary,
+            &[said("user", "Write the parser of the exporter."), said("assistant", "Good.")],
+        );
+    }
+    for typed in ["- /kitchen:prep", "Shall I commit it?\n  yes", "- 次のステップ"] {
+        assert!(summary.contains(typed), "{typed}: {summary}");
+    }
+}
+
+// K-11
+#[test]
+fn k_11_an_order_that_was_carried_out_lays_nothing_down() {
+    let messages = [
+        said("user", "Port the parser of the shop to Rust."),
+        said("user", "You don't need to init. Stage the latest changes and commit them."),
+        said("tool", "Bash git add -A && git commit -m x: 1 file changed"),
+        said("assistant", "Committed."),
+        said("user", "Never push to main."),
+    ];
+    let summary = whole_summary_of("", &messages);
+    assert!(
+        summary.contains("Constraints:\n- Never push to main.\n\n") && summary.contains("- You don't need"),
+        "{summary}"
+    );
 }

@@ -1,0 +1,147 @@
+//! Replies of a person that say nothing without what they answer: a label, a yes, a correction.
+
+use super::super::announce::is_announcement;
+use super::super::bonds::is_question;
+use super::super::features::utf16_len;
+use super::part::PROMPT;
+use super::prompt::{is_nod, is_slash_command};
+use crate::language::{Piece, PieceJoin, PieceKind, split_into_pieces};
+
+/// The most units of an answer that says nothing without its question.
+const ANSWER: usize = 40;
+/// The most labels that one answer gives.
+const LABELS: usize = 4;
+/// Words around the labels in an answer, and before a label in a list.
+const AROUND: [&str; 14] = [
+    "option", "options", "choice", "variant", "approach", "number", "no", "go", "with", "let's", "and", "please",
+    "the", "plan",
+];
+const BEFORE: [&str; 9] =
+    ["option", "approach", "alternative", "choice", "variant", "plan", "选项", "案", "オプション"];
+/// Words with which a question points to what was proposed before it.
+const POINTS: [&str; 16] = [
+    "this", "that", "these", "those", "proceed", "continue", "go ahead", "do it", "look good", "sound good",
+    "look right", "sound right", "この", "これ", "これで", "这",
+];
+/// Openings of a correction.
+const CORRECTS: [&str; 9] = ["no ", "no,", "nope", "actually", "いや", "違", "不是", "nein", "non,"];
+
+/// `reply` with what it answers in `said`, the texts of the model from the oldest to the newest, as lines; `question` is the one with
+/// which the newest ends. `None` if the reply says enough by itself.
+pub(super) fn answer_with_its_question(reply: &str, said: &[&str], question: Option<&str>) -> Option<String> {
+    if utf16_len(reply) > ANSWER || is_question(reply) || is_slash_command(reply) {
+        return None;
+    }
+    let newest = said.last().copied().unwrap_or_default();
+    let labels = labels_in(reply);
+    let options = |text: &str| labels.iter().map(|label| option_of(text, label)).collect::<Option<Vec<String>>>();
+    let is_number = labels.iter().any(|label| label.starts_with(|c: char| c.is_ascii_digit()));
+    // A number alone may be a value.
+    let older = if is_number { &[] } else { said.split_last().map(|(_, older)| older).unwrap_or_default() };
+    let chosen = || options(newest).map(|options| (question, options));
+    let chosen = chosen().or_else(|| older.iter().rev().find_map(|text| options(text)).map(|options| (None, options)));
+    let lines: Vec<String> = match chosen.filter(|_| !labels.is_empty()) {
+        Some((question, options)) => question.map(str::to_owned).into_iter().chain(options).collect(),
+        None => {
+            let question = question?;
+            let lead = if points_back(question) && is_nod(reply) { proposal_of(newest) } else { None };
+            lead.into_iter().chain([question]).map(str::to_owned).collect()
+        }
+    };
+    Some(format!("{}\n{reply}", lines.join("\n")))
+}
+
+/// `reply` with the last sentence of `newest`, the newest text of the model, if it only says no to that.
+pub(super) fn correction_with_its_object(reply: &str, newest: &str) -> Option<String> {
+    let lower = reply.to_lowercase();
+    if utf16_len(reply) > ANSWER || is_nod(reply) || !CORRECTS.iter().any(|opening| lower.starts_with(opening)) {
+        return None;
+    }
+    let pieces = split_into_pieces(newest);
+    let last = pieces.iter().rev().find(|piece| matches!(piece.kind, PieceKind::Sentence | PieceKind::Item))?;
+    (utf16_len(last.text) <= PROMPT).then(|| format!("{reply}\n(to: {})", last.text.trim()))
+}
+
+/// The labels of which the reply consists: "A", "2.", "option B and C".
+fn labels_in(reply: &str) -> Vec<String> {
+    let words = reply.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.filter(|word| !AROUND.contains(&word.to_lowercase().as_str())).collect();
+    let is_label = |word: &&str| match word.as_bytes() {
+        [c] => matches!(c.to_ascii_uppercase(), b'A'..=b'H' | b'1'..=b'9'),
+        [tens, ones] => tens.is_ascii_digit() && ones.is_ascii_digit(),
+        _ => false,
+    };
+    let is_labels = words.len() <= LABELS && words.iter().all(is_label);
+    if is_labels { words.iter().map(|word| word.to_ascii_uppercase()).collect() } else { Vec::new() }
+}
+
+/// The item or heading of `text` that has the label, the last of several.
+fn option_of(text: &str, label: &str) -> Option<String> {
+    let has_label = |piece: &&Piece<'_>| {
+        let bare = piece.text.trim_start_matches(['#', '*', '-', ' ', '(', '•']);
+        let lower = bare.to_lowercase();
+        let word = BEFORE.iter().find(|word| lower.starts_with(**word));
+        let rest = word.and_then(|word| bare.get(word.len()..)).map_or(bare, str::trim_start);
+        let behind = rest.strip_prefix(label).map(|behind| behind.trim_start_matches(['*', ' ']));
+        let is_marked = |behind: &str| behind.starts_with([')', '.', ':', '：', '、', '–', '—', '-']);
+        behind.is_some_and(|behind| is_marked(behind) || word.is_some() && behind.is_empty())
+    };
+    let is_line = |piece: &&Piece<'_>| {
+        piece.join == PieceJoin::Line
+            && matches!(piece.kind, PieceKind::Heading | PieceKind::Item | PieceKind::Sentence)
+    };
+    let pieces = split_into_pieces(text);
+    let option = pieces.iter().rev().filter(is_line).find(has_label)?;
+    let option = option.text.trim_start_matches(['#', '-', ' ']);
+    (utf16_len(option) <= PROMPT).then(|| option.to_owned())
+}
+
+/// Whether the question says nothing without what was proposed before it: "Does this work for you?"
+fn points_back(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    POINTS.iter().any(|word| lower.contains(word))
+}
+
+/// The sentence with which `text` opens, or the heading above it if that says more.
+fn proposal_of(text: &str) -> Option<&str> {
+    let pieces = split_into_pieces(text);
+    let says = |piece: &&Piece<'_>| {
+        matches!(piece.kind, PieceKind::Heading | PieceKind::Sentence | PieceKind::Item)
+            && utf16_len(piece.text) <= PROMPT
+            && !is_announcement(piece.text)
+            && !is_nod(piece.text)
+    };
+    let lead = pieces.iter().find(says)?;
+    // The question itself proposes nothing.
+    (!is_question(lead.text)).then(|| lead.text.trim_start_matches(['#', ' ']).trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-11
+    #[test]
+    fn k_11_a_reply_that_only_points_has_what_it_points_to() {
+        let list = "For a start:\n\n**A)** happy path only\n**B)** all of it\n\nI'd take A.";
+        let plan = "## The picture\n\nA thin layer over the driver.\n\nDoes this approach work for you?";
+        let numbered = "Shall I:\n1. keep the cache\n2. drop it\n\nWhich one?";
+        let of = |reply: &str, said: &[&str], question: Option<&str>| answer_with_its_question(reply, said, question);
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(of("A", &[list, plan], Some("Does this match?")), text("**A)** happy path only\nA"));
+        assert_eq!(of("option b", &[list], None), text("**B)** all of it\noption b"));
+        assert_eq!(of("2", &[numbered], Some("Which one?")), text("Which one?\n2. drop it\n2"));
+        assert_eq!(of("2", &[numbered, "How many?"], Some("How many?")), text("How many?\n2"));
+        let question = "Does this approach work for you?";
+        assert_eq!(of("ok", &[plan], Some(question)), text("The picture\nDoes this approach work for you?\nok"));
+        assert_eq!(of("no tabs", &[plan], Some(question)), text("Does this approach work for you?\nno tabs"));
+        let stopped = "`a.md` と合わせます。SKILL.md から削除します。";
+        let corrected = text("いや、対応するように\n(to: SKILL.md から削除します。)");
+        assert_eq!(correction_with_its_object("いや、対応するように", stopped), corrected);
+        assert_eq!(correction_with_its_object("no", stopped), None);
+        for reply in ["/kitchen:prep", "ok", "implement it here", "why?"] {
+            assert_eq!(of(reply, &[list], None), None, "{reply}");
+        }
+        assert_eq!(of("/kitchen:prep", &[numbered], Some("Which one?")), None);
+    }
+}
