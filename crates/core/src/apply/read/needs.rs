@@ -66,7 +66,7 @@ fn read_user(page: ScannedLine<'_>, titles: &HashMap<String, String>, needs: &mu
     if page.scan.is_meta {
         // The instructions of a command or a skill stand nowhere else.
         let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
-        needs.read(TextSource::Instructions, Some(&title), without_caveat(&prompt));
+        needs.read(TextSource::Instructions, Some(&title), &without_templates(without_caveat(&prompt)));
     } else if is_request(&prompt) {
         // Prompts are shown whole.
         needs.read(TextSource::Prompt, None, &prompt);
@@ -76,6 +76,18 @@ fn read_user(page: ScannedLine<'_>, titles: &HashMap<String, String>, needs: &mu
 /// The text of the client's own, but for its remark on local commands as older versions wrote it.
 fn without_caveat(text: &str) -> &str {
     if text.starts_with("Caveat: ") { "" } else { text }
+}
+
+/// `text` without fenced blocks that are not of a shell: forms and examples, which are no facts of the session.
+fn without_templates(text: &str) -> String {
+    const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
+    let mut fence: Option<bool> = None;
+    let is_shown = |line: &&str| {
+        let Some(language) = line.trim_start().strip_prefix("```") else { return fence.unwrap_or(true) };
+        fence = if fence.is_some() { None } else { Some(SHELLS.contains(&language.trim())) };
+        false
+    };
+    text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
 /// The file of a call that works on one, as the model wrote it, else the tool and its argument.
@@ -111,11 +123,13 @@ mod tests {
                 r#"{{"type":"user","isMeta":true,"uuid":"{id}","parentUuid":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
             )
         };
-        let steps = line("a", "null", r"# /ship\n\nAt the end run `erk upload-session --session-file PATH`.");
+        let text = r"# /ship\n\nRun `erk upload-session --session-file PATH`.\n\n```\n| 4 | impl_x.py:40 |\n```\n\n```bash\nerk ship-now\n```";
+        let steps = line("a", "null", text);
         let caveat = line("b", r#""a""#, "Caveat: The messages below are of `local_command_run`.");
         let (file, index, lines) = file_of(&format!("{steps}\n{caveat}\n"));
         let shown = read_needs(&file, &index, &lines).unwrap().render("", 1000);
-        assert!(shown.contains("# /ship") && shown.contains("--session-file"), "{shown}");
+        assert!(shown.contains("# /ship") && shown.contains("--session-file") && shown.contains("ship-now"), "{shown}");
+        assert!(!shown.contains("impl_x.py"), "{shown}");
         assert!(!shown.contains("local_command_run"), "{shown}");
     }
 }

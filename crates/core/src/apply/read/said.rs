@@ -12,6 +12,7 @@ use super::tool_said::{PendingCall, PrintedLines, describe_orphan_result, said_b
 use super::typed::{extract_typed, is_request, queued_prompt, text_inside_tag};
 use crate::apply::read::page::ScannedLine;
 use ctxc_engine::MessageToSummarize;
+use ctxc_engine::language::summarize_instructions;
 use ctxc_transcript::scan::{BlockKind, EntryKind};
 use ctxc_transcript::{Index, LineNo, PromptKind, entry};
 
@@ -38,10 +39,11 @@ pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec
     let mut remarks: Vec<LineTexts> = Vec::with_capacity(lines.len());
     let mut open: HashMap<String, PendingCall> = HashMap::new();
     let mut printed = PrintedLines::default();
+    let mut followed = None;
     each_line(file, index, lines, |page| {
         let at = remarks.len();
         let said = match page.scan.kind {
-            EntryKind::User => read_user(page, &mut open, &mut printed),
+            EntryKind::User => read_user(page, &mut open, &mut printed, &mut followed),
             EntryKind::Assistant => read_assistant(page, at, &mut open),
             EntryKind::Attachment => queued_prompt(page)
                 .filter(|prompt| is_request(prompt))
@@ -81,17 +83,22 @@ fn read_assistant(
     said_by_speaker("assistant", entry::message_text(page.scan, page.bytes)).into_iter().collect()
 }
 
+/// The texts of a line of the person, the client or tools. `followed` is the slash command or skill whose instructions come next.
 fn read_user(
     page: ScannedLine<'_>,
     open: &mut HashMap<String, PendingCall>,
     printed: &mut PrintedLines,
+    followed: &mut Option<String>,
 ) -> Vec<MessageToSummarize> {
     let (scan, line) = (page.scan, page.bytes);
     let mut all = Vec::new();
     for (at, text) in entry::tool_result_texts(scan, line) {
         let is_error = scan.blocks.get(at).is_some_and(|block| block.is_error);
         match page.result_call_id(at).and_then(|id| open.remove(&id)) {
-            Some(asked) => all.extend(asked.describe_answered(&text, is_error, printed)),
+            Some(asked) => {
+                *followed = asked.skill.clone().filter(|_| !is_error).or_else(|| followed.take());
+                all.extend(asked.describe_answered(&text, is_error, printed));
+            }
             None => all.extend(describe_orphan_result(&text)),
         }
     }
@@ -105,9 +112,16 @@ fn read_user(
     } else if text.trim_start().starts_with("<task-notification>") {
         let news = text_inside_tag(&text, "result").or_else(|| text_inside_tag(&text, "summary"));
         all.extend(titled_excerpt("In the background", news.unwrap_or(&text)));
-    } else if !scan.is_meta {
+    } else if scan.is_meta {
+        let name = followed.take().filter(|_| !text.trim_start().starts_with('<')).unwrap_or_default();
+        let short = summarize_instructions(&name, &text);
+        // A slash command without rules and steps is in the prompt.
+        let says_more = !name.is_empty() && (short.contains('\n') || !name.starts_with('/'));
+        all.extend(said_by_speaker("instructions", short).filter(|_| says_more));
+    } else {
         let prompt = extract_typed(&text);
         if is_request(&prompt) && PromptKind::of_text(prompt.as_bytes()) != PromptKind::No {
+            *followed = Some(&prompt).filter(|_| text.contains("<command-")).cloned();
             all.extend(said_by_speaker("user", prompt));
         }
     }

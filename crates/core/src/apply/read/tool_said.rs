@@ -46,6 +46,8 @@ pub(in crate::apply) struct PendingCall {
     /// The tool and what it is about, in one line.
     name: String,
     told: ResultDetail,
+    /// The skill that it loads, with the arguments.
+    pub(in crate::apply) skill: Option<String>,
     /// The kind of its result, if it ends well.
     kind: ResultKind,
     /// The remark in which it stands.
@@ -92,12 +94,15 @@ impl PendingCall {
                 input.key_argument(folder)
             }
         };
+        let skill = string("skill").filter(|_| tool == "Skill");
+        let skill = skill.map(|skill| format!("{skill} {}", string("args").unwrap_or_default()).trim_end().to_owned());
         // The command says more than its folder.
         let argument = split_leading_cd(&argument).1.to_owned();
         Self {
             kind: result_kind(&tool, false),
             name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.short_label(CALL),
             told,
+            skill,
             at,
         }
     }
