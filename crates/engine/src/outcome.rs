@@ -69,8 +69,11 @@ pub(super) fn extract_outcome(lines: &[&str], kind: ResultKind) -> Vec<String> {
     }
     let printed = if has_failed { "" } else { PRINTED };
     parts.extend(summarize_counts(lines));
-    let failed: Vec<&str> =
-        first_of_each(lines.iter().filter_map(|line| parse_failed_test(line))).take(MOST_NAMES).collect();
+    // A mark alone may be that of a list or of a step.
+    let marks_tests = has_failed || lines.iter().any(|line| counts_failures(line));
+    let is_sure = |line: &&&str| marks_tests || !PATTERNS.mark.is_match(line);
+    let failed = lines.iter().filter(is_sure).filter_map(|line| parse_failed_test(line));
+    let failed: Vec<&str> = first_of_each(failed).take(MOST_NAMES).collect();
     if !failed.is_empty() {
         parts.push(join_first_names("failed: ", &failed));
     }
@@ -114,6 +117,8 @@ struct Patterns {
     failed: Regex,
     problems: Regex,
     failed_test: Regex,
+    /// The marks that some runners put before a failed test, and other programs before anything.
+    mark: Regex,
     exception: Regex,
     place: Regex,
     /// An error of `ESLint`, which follows a line with the name of the file.
@@ -152,6 +157,7 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
         r"(?:FAIL|TIMEOUT) \[ *[\d.]+s\] (?:\(.*\) )?(.+)|not ok \d+ -? ?(.+)|rspec (\./\S+:\d+)|",
         r"(\w[\w.$]* > .+) FAILED$|\d+\) ([\w\\]+::\w+)$|Failed (\w+(?:\.\w+)+)(?: \[.*\])?$)",
     )),
+    mark: compile_pattern(r"^\s*[●✗✕×] "),
     exception: compile_pattern(concat!(
         r"^(?:E +|Uncaught |Caused by: |Unhandled exception[.:] )?(?:[\w$]+[.:])*\w*",
         r"(?:Error|Exception|Interrupt|SystemExit)(?::|$)|panicked at|^Exception in thread|^panic: |^PHP Fatal error: |",
@@ -212,6 +218,12 @@ fn is_test_summary(line: &str) -> bool {
     let bare = line.trim_start_matches(['=', ' ', '-', '#']);
     let starts = SUMMARIES.iter().any(|start| bare.starts_with(start));
     starts || (bare.starts_with(|c: char| c.is_ascii_digit()) && bare.len() < 100)
+}
+
+/// Whether the line counts tests that failed, or says that a file of tests did.
+fn counts_failures(line: &str) -> bool {
+    let count = PATTERNS.failed.captures(line).and_then(|found| found.iter().skip(1).flatten().next());
+    count.is_some_and(|count| count.as_str() != "0") || line.trim_start().starts_with("FAIL")
 }
 
 fn parse_failed_test(line: &str) -> Option<&str> {
@@ -307,6 +319,8 @@ mod tests {
                 "Tests:       1 failed, 2 passed, 3 total\n  ● adds › zero",
                 &["2 passed, 1 failed", "failed: adds › zero"],
             ),
+            ("●  Installed 2 skills: a/b\n│  Done", &[]),
+            ("  × adds/zero\n2 passed, 0 failed", &["2 passed, 0 failed"]),
             ("total 8\n-rw-r--r-- 1 ann ann 12 a.txt", &[]),
             (
                 "Exit code 1\nunknown flag: --visible\n\nUsage:  gh repo edit [flags]\n\nFlags:\n  --wiki  Enable wiki\n",

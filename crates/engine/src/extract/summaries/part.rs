@@ -340,13 +340,25 @@ impl InputPart<'_> {
         let command = self.text.lines().next().filter(|line| !line.contains(" failed: ")).unwrap_or_default();
         let is_of_git = ["Bash ", "PowerShell "].iter().any(|tool| command.starts_with(tool))
             && command.split(": ").next().is_some_and(|command| command.contains("git "));
-        if is_of_git { Section::Also } else { Section::of(&self.text, Classes::NONE, Speaker::Tool) }
+        if is_of_git || self.is_prose_of_agent() {
+            Section::Also
+        } else {
+            Section::of(&self.text, Classes::NONE, Speaker::Tool)
+        }
+    }
+
+    /// Whether a subagent, or a search in the web, wrote it after it had done its work: errors are the subject of its words.
+    fn is_prose_of_agent(&self) -> bool {
+        let tools = ["Task ", "Agent ", "TaskOutput ", "AgentOutputTool ", "WebFetch ", "WebSearch "];
+        let first = self.text.lines().next().unwrap_or_default();
+        self.role == PartRole::Tool && !first.contains(" failed: ") && tools.iter().any(|tool| first.starts_with(tool))
     }
 
     /// The section of `text` of these classes: code and tables decide and report nothing, whatever words are in them, and what
     /// tools print decides nothing.
     pub(super) fn section_of_piece(&self, text: &str, kind: PieceKind, classes: Classes) -> Section {
         match (self.role, kind) {
+            (PartRole::Tool, _) if self.is_prose_of_agent() => Section::Also,
             (PartRole::Tool, _) | (_, PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
             (_, PieceKind::Code | PieceKind::Row) => Section::Also,
             (PartRole::Loose(Some(section)), _) => section,

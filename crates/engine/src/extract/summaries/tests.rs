@@ -590,6 +590,17 @@ fn k_11_a_failure_without_a_message_is_left_to_the_ledger() {
 
 // K-11
 #[test]
+fn k_11_errors_that_a_subagent_writes_about_are_none() {
+    let report = "Agent Explore the code:\nThe reader prints its errors as JSON.\nError:\n{ \"code\": 404 }";
+    let summary = summary_of("", &[said("user", "Find out how errors are printed."), said("tool", report)], 200);
+    assert!(summary.contains("Error:") && !summary.contains("Failed:"), "{summary}");
+    let failed = "Agent Explore the code failed: Error: no agent of this type";
+    let summary = summary_of("", &[said("user", "Find out how errors are printed."), said("tool", failed)], 200);
+    assert!(summary.contains("Failed:"), "{summary}");
+}
+
+// K-11
+#[test]
 fn k_11_a_long_goal_opens_no_block_that_it_leaves_empty() {
     let block = format!("{}\n", "pick the library ".repeat(30));
     let goal =
