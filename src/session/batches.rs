@@ -14,7 +14,7 @@ use crate::terminal::progress::Progress;
 use ctxc_core::apply::{
     BatchLabels, ChunkContent, MessageChunk, NamedBatch, PriorSummary, find_batches, read_chunk, read_ledger,
 };
-use ctxc_core::plan::{Batch, BatchClip, ViewLimits, batches_to_merge, render_view};
+use ctxc_core::plan::{Batch, BatchClip, Ledger, ViewLimits, batches_to_merge, render_view};
 use ctxc_engine::needs::Needs;
 use ctxc_engine::run::RunSummaries;
 use ctxc_engine::{MessageToSummarize, PromptTreatment};
@@ -249,10 +249,11 @@ impl SummaryBatches {
         self.all.push(named);
     }
 
-    /// The view that replaces the messages.
-    pub(crate) fn render_view(&self, how: &CompactSettings) -> String {
+    /// The view that replaces the messages, with the state after those that stay, whose effects are `later`.
+    pub(crate) fn render_view(&self, how: &CompactSettings, later: &Ledger) -> String {
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
-        let ledger = Batch::from_batches(&batches, String::new()).ledger;
+        let mut ledger = Batch::from_batches(&batches, String::new()).ledger;
+        ledger.merge(later.clone());
         let session = (self.kept == BatchStorage::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {

@@ -103,7 +103,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     context   31.7k -> 21k tokens (106 % -> 70 % of 30k)
     thinking  removed in 1 entry (the API rejects it after an edit)
     cache     4.2k tokens re-cached; breaks even after 5 steps
-    file      179.8 kB -> 19.7 kB
+    file      179.8 kB -> 19.6 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     undo      ctxc undo [HOME]/shop/[ID].jsonl
     ");
@@ -122,7 +122,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31662
-    tokensEstimateAfter: 21009
+    tokensEstimateAfter: 20979
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0
@@ -182,7 +182,7 @@ fn a_dry_run_tells_what_would_be_done() {
     chunk 3: 4 messages, 2026-03-02T09:10:00Z to 2026-03-02T09:10:03Z, 65 tokens to read
     would compact the oldest 44 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
-    cache     959 tokens re-cached; breaks even after 4 steps
+    cache     964 tokens re-cached; breaks even after 4 steps
     ----- standard error
     engine    extract (built in, offline)
     ");
@@ -408,6 +408,31 @@ fn ac2_4_cycles_climb_and_what_was_planted_first_stays() {
     assert_eq!(ids(&stage.bytes("back.jsonl")), ids(turns(0, 96, None).as_bytes()));
 }
 
+// K-11: what the newest messages close is open no more in the view of the older ones.
+#[test]
+fn k_11_the_state_is_that_at_the_end_of_the_session() {
+    let todos = |status: &str| json!({"todos": [{"content": "Mend the reader", "status": status}]});
+    let session = |later: &str| {
+        let with_todos = |line: &str| {
+            let mut entry: Value = serde_json::from_str(line).unwrap();
+            let call = entry["message"]["content"].as_array_mut().and_then(|blocks| blocks.get_mut(1));
+            if let Some(call) = call.filter(|call| call["id"] == "toolu_1" || call["id"] == "toolu_11") {
+                let status = if call["id"] == "toolu_1" { "pending" } else { later };
+                (call["name"], call["input"]) = ("TodoWrite".into(), todos(status));
+            }
+            format!("{entry}\n")
+        };
+        turns(0, 12, None).lines().map(with_todos).collect::<String>()
+    };
+    for (later, is_open) in [("pending", true), ("completed", false)] {
+        let stage = Stage::new().file("in.jsonl", session(later));
+        stage.run(compact(&["--force", "--keep-recent", "4"])).ended(0);
+        let head = view(&stage.bytes("out.jsonl"));
+        assert_eq!(head.contains("Open tasks:\n- Mend the reader"), is_open, "{later}: {head}");
+        assert_eq!(head.contains("Tasks done:\n- Mend the reader"), !is_open, "{later}: {head}");
+    }
+}
+
 // F-06 [000 AC2.3]: the batch of batches takes the place of those that it is made of, in the view and in the listing.
 #[test]
 fn ac2_3_what_is_summarized_again_replaces_its_batches() {
@@ -600,7 +625,7 @@ fn without_an_archive_it_says_what_is_lost() {
     warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
-    cache     987 tokens re-cached; breaks even after 4 steps
+    cache     992 tokens re-cached; breaks even after 4 steps
     file      35.1 kB -> 6.2 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();

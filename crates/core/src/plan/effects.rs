@@ -16,6 +16,8 @@ pub enum FileAction {
     Edited,
     /// The file was deleted or moved away.
     Deleted,
+    /// Its changes were taken back.
+    Restored,
     /// The file was read.
     Read,
 }
@@ -32,6 +34,8 @@ const GIT_LOOKS: [&str; 13] = [
     "status", "log", "diff", "show", "rev-parse", "blame", "ls-files", "ls-tree", "merge-base", "describe", "reflog",
     "grep", "shortlog",
 ];
+/// Subcommands of `go` that change nothing.
+const GO_LOOKS: [&str; 3] = ["doc", "env", "list"];
 /// Verbs of `gh` (`gh pr VERB`) that change nothing.
 const GH_LOOKS: [&str; 5] = ["view", "list", "status", "checks", "diff"];
 
@@ -47,6 +51,7 @@ pub(super) fn is_read_only_command(command: &ShellCommand) -> bool {
         "sed" => !edits_in_place(command),
         "git" => git_verb(command).is_none_or(|(verb, rest)| GIT_LOOKS.contains(&verb) || is_git_list(verb, rest)),
         "gh" => GH_LOOKS.contains(&command.word_at(2)),
+        "go" => GO_LOOKS.contains(&command.word_at(1)) || asks_version(command),
         program => LOOKS.contains(&program) || asks_version(command),
     };
     is_so && command.outputs.iter().all(is_device)
@@ -71,12 +76,14 @@ fn is_git_list(verb: &str, rest: &[ShellWord]) -> bool {
 /// The subcommands of the git calls in a script, in order.
 #[must_use]
 pub fn git_subcommands(script: &ShellScript) -> Vec<&str> {
-    let calls = script.commands.iter().filter(|command| command.program_name() == "git");
-    calls.filter_map(|command| Some(git_verb(command)?.0)).collect()
+    script.commands.iter().filter_map(|command| Some(git_verb(command)?.0)).collect()
 }
 
-/// The subcommand of a git call and the words after it, without the options before it.
-fn git_verb(command: &ShellCommand) -> Option<(&str, &[ShellWord])> {
+/// The subcommand of a git call and the words after it, without the options before it; `None` for other programs.
+pub(super) fn git_verb(command: &ShellCommand) -> Option<(&str, &[ShellWord])> {
+    if command.program_name() != "git" {
+        return None;
+    }
     let mut at = 1;
     while command.word_at(at).starts_with('-') {
         // These options take a value.
@@ -160,10 +167,11 @@ pub fn find_file_effects(script: &ShellScript, folder: Option<&str>) -> Vec<(Str
 }
 
 fn command_effects(command: &ShellCommand) -> Vec<(String, FileAction)> {
-    let git = if command.program_name() == "git" { git_verb(command) } else { None };
-    let (verb, words) = match git {
+    let (verb, words) = match git_verb(command) {
         Some(("rm", rest)) if !rest.iter().any(|word| word.text == "--cached") => ("rm", rest),
         Some(("mv", rest)) => ("mv", rest),
+        Some(("restore", rest)) if !rest.iter().any(|word| word.text == "--staged") => ("restore", rest),
+        Some(("checkout", rest)) => ("restore", rest.split_at(paths_start(rest)).1),
         Some(_) => ("", command.words.get(1..).unwrap_or_default()),
         None => (command.program_name(), command.words.get(1..).unwrap_or_default()),
     };
@@ -175,6 +183,10 @@ fn command_effects(command: &ShellCommand) -> Vec<(String, FileAction)> {
     };
     let mut effects = match (verb, operands.as_slice()) {
         ("rm" | "unlink", operands) => each(operands, FileAction::Deleted),
+        // All files are more than can be named.
+        ("restore", operands) => {
+            each(operands, FileAction::Restored).into_iter().filter(|(path, _)| path != ".").collect()
+        }
         ("touch" | "tee", operands) => each(operands, FileAction::Edited),
         ("sed", [_, files @ ..]) if edits_in_place(command) => each(files, FileAction::Edited),
         ("mv", [sources @ .., to]) => {
@@ -189,6 +201,11 @@ fn command_effects(command: &ShellCommand) -> Vec<(String, FileAction)> {
     };
     effects.extend(each(&command.outputs.iter().collect::<Vec<_>>(), FileAction::Edited));
     effects
+}
+
+/// The place of the first path of `git checkout`, after a `--`.
+fn paths_start(words: &[ShellWord]) -> usize {
+    words.iter().position(|word| word.text == "--").map_or(words.len(), |at| at + 1)
 }
 
 /// The paths of `sources` after they are moved or copied to `to`.
@@ -219,12 +236,14 @@ mod tests {
     // F-13
     #[test]
     fn f_13_what_scripts_do_to_files_is_told_where_it_is_plain() {
-        let cases: [(&str, &[&str]); 20] = [
+        let cases: [(&str, &[&str]); 22] = [
             ("rm a.rs", &["Deleted /p/a.rs"]),
             ("cd /q && rm -rf 'b c' ../d", &["Deleted /q/b c", "Deleted /d"]),
             ("git rm -q src/a.rs && git commit -m x", &["Deleted /p/src/a.rs"]),
             ("git -C /q rm a", &["Deleted /p/a"]),
             ("git rm --cached a.rs", &[]),
+            ("git checkout -- a.rs && git restore b.rs", &["Restored /p/a.rs", "Restored /p/b.rs"]),
+            ("git restore --staged a.rs", &[]),
             ("mv a.rs b.rs", &["Deleted /p/a.rs", "Created /p/b.rs"]),
             ("mv a.db data", &["Deleted /p/a.db", "Created /p/data/a.db"]),
             ("git mv a b dir", &["Deleted /p/a", "Deleted /p/b", "Created /p/dir/a", "Created /p/dir/b"]),
@@ -257,6 +276,8 @@ mod tests {
             ("git branch -a", true, true),
             ("git branch new", false, true),
             ("go version", true, true),
+            ("bash -c 'X=$(go env GOMODCACHE) && grep a \"$X/b\"'", true, true),
+            ("go doc fmt.Errorf", true, true),
             ("gh pr view 5", true, true),
             ("gh pr create", false, true),
             ("cat > a", false, true),

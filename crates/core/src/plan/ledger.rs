@@ -17,6 +17,7 @@ use self::latest::Latest;
 use self::todos::Todos;
 use super::effects::FileAction;
 use super::published::Publication;
+use super::repository::Repository;
 use super::test_report::TestReport;
 use super::test_run::TestRun;
 use ctxc_engine::needs::Needs;
@@ -40,11 +41,14 @@ pub struct Ledger {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<(String, CommandOutcome)>,
     /// The number of changes of files after that.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     changes_since: u32,
-    /// Commits by their ids, and pull requests by their addresses.
+    /// Commits by their ids, and pull requests and issues by their addresses or numbers.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     published: Latest<String, Publication>,
+    /// The state of the repository.
+    #[serde(default, skip_serializing_if = "is_default")]
+    repository: Repository,
     #[serde(default, skip_serializing_if = "Failing::is_empty")]
     tests: Failing,
     #[serde(default, skip_serializing_if = "Todos::is_empty")]
@@ -65,22 +69,22 @@ struct FileActions {
     /// The last change before a read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<FileAction>,
+    /// Whether it was changed after the last commit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    is_uncommitted: bool,
 }
 
 impl FileActions {
     fn from_action(last: FileAction) -> Self {
-        Self { last, before: None }
+        Self { last, before: None, is_uncommitted: last != FileAction::Read }
     }
 
     fn merge_later(self, later: Self) -> Self {
-        match later.last {
-            // A file that is read is there.
-            FileAction::Read => {
-                let change = self.last_change().filter(|change| *change != FileAction::Deleted);
-                Self { last: FileAction::Read, before: later.before.or(change) }
-            }
-            FileAction::Created | FileAction::Edited | FileAction::Deleted => later,
-        }
+        // A file that is read is there.
+        let change =
+            self.last_change().filter(|change| later.last == FileAction::Read && *change != FileAction::Deleted);
+        let newest = if later.last_change().is_some() { later } else { self };
+        Self { last: later.last, before: later.before.or(change), is_uncommitted: newest.is_uncommitted }
     }
 
     /// The last action that is not a read.
@@ -105,14 +109,13 @@ pub enum CommandOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CommandRuns {
     count: u32,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     failed: u32,
     last: CommandOutcome,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-const fn is_zero(n: &u32) -> bool {
-    *n == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl CommandRuns {
@@ -135,8 +138,21 @@ impl Ledger {
 
     /// Adds the effects of `later` messages.
     pub fn merge(&mut self, later: Self) {
-        let Self { folder, files, commands, verdict, changes_since, published, tests, todos, agents, needs } = later;
+        let Self {
+            folder,
+            files,
+            commands,
+            verdict,
+            changes_since,
+            published,
+            repository,
+            tests,
+            todos,
+            agents,
+            needs,
+        } = later;
         self.folder = self.folder.take().or(folder);
+        self.note_repository(repository);
         self.files.merge(files, FileActions::merge_later);
         self.commands.merge(commands, CommandRuns::merge_later);
         let before = if verdict.is_some() { 0 } else { self.changes_since };
@@ -189,6 +205,13 @@ impl Ledger {
         self.files.insert(path.into(), FileActions::from_action(action), FileActions::merge_later);
     }
 
+    /// Notes a file that git has created, which is committed.
+    pub fn note_checked_out(&mut self, path: String) {
+        self.changes_since = self.changes_since.saturating_add(1);
+        let created = FileActions { is_uncommitted: false, ..FileActions::from_action(FileAction::Created) };
+        self.files.insert(path, created, FileActions::merge_later);
+    }
+
     /// Notes a run of `command` in `folder`, which is empty if it is unknown.
     pub fn note_run(&mut self, command: &str, folder: &str, ending: CommandOutcome) {
         self.commands.insert(
@@ -207,6 +230,14 @@ impl Ledger {
     /// Notes a commit by its id, or a pull request by its address.
     pub fn note_publication(&mut self, id: String, what: Publication) {
         self.published.insert(id, what, Publication::merge_later);
+    }
+
+    /// Notes what was done to the repository.
+    pub fn note_repository(&mut self, news: Repository) {
+        if news.is_settled {
+            self.files.update(|touched| touched.is_uncommitted = false);
+        }
+        self.repository = std::mem::take(&mut self.repository).merge_later(news);
     }
 
     /// Notes the result of a test run in `folder`.
@@ -236,7 +267,9 @@ impl Ledger {
     /// The paths of the files that were created, edited or deleted, the last one first.
     #[must_use]
     pub fn changed_files(&self) -> Vec<String> {
-        let is_changed = |action: Option<FileAction>| action.is_some_and(|action| action != FileAction::Read);
+        let is_changed = |action: Option<FileAction>| {
+            action.is_some_and(|it| !matches!(it, FileAction::Read | FileAction::Restored))
+        };
         let files = self.files.iter().rev().filter(|(_, touched)| is_changed(touched.last_change()));
         files.map(|(path, _)| path.clone()).collect()
     }

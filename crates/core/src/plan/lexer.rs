@@ -3,7 +3,7 @@
 use super::shell::{ShellCommand, ShellOperator, ShellScript, ShellWord};
 
 /// Words before a command that do not change its effect.
-const PREFIXES: [&str; 6] = ["sudo", "time", "command", "exec", "nohup", "!"];
+const PREFIXES: [&str; 7] = ["sudo", "time", "command", "exec", "nohup", "env", "!"];
 /// Keywords of conditions, loops and functions.
 const KEYWORDS: [&str; 12] =
     ["if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "function"];
@@ -15,15 +15,46 @@ impl ShellScript {
         let mut lexer = Lexer { rest: text, ..Lexer::default() };
         lexer.is_plain = true;
         lexer.lex_script();
-        let mut script = Self { commands: lexer.commands, is_plain: lexer.is_plain };
-        for command in &mut script.commands {
+        let mut script = Self { commands: Vec::new(), is_plain: lexer.is_plain };
+        for mut command in lexer.commands {
             script.is_plain &= !command.is_one_of(&KEYWORDS);
-            let is_prefix = |word: &ShellWord| PREFIXES.contains(&word.text.as_str()) || is_assignment(&word.text);
-            let n_prefixes = command.words.iter().take_while(|word| is_prefix(word)).count();
-            command.words.drain(..n_prefixes);
+            while let n_words @ 1.. = n_prefix_words(&command.words) {
+                command.words.drain(..n_words);
+            }
+            script.add(command);
         }
-        script.commands.retain(|command| !command.words.is_empty() || !command.outputs.is_empty());
         script
+    }
+
+    /// Adds `command`; of a shell that runs a script, the commands of that.
+    fn add(&mut self, command: ShellCommand) {
+        let is_shell = ["sh", "bash", "zsh"].contains(&command.program_name());
+        if is_shell && ["-c", "-lc"].contains(&command.word_at(1)) && command.words.len() == 3 {
+            let mut inner = Self::parse(command.word_at(2));
+            self.is_plain &= inner.is_plain;
+            if let Some(last) = inner.commands.last_mut() {
+                last.join = command.join;
+                last.outputs.extend(command.outputs);
+            }
+            self.commands.append(&mut inner.commands);
+        } else if !command.words.is_empty() || !command.outputs.is_empty() {
+            self.commands.push(command);
+        }
+    }
+}
+
+/// The number of words at the beginning of a command that only say how another one is run: `sudo`, `timeout 60`.
+fn n_prefix_words(words: &[ShellWord]) -> usize {
+    let word = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    match word(0) {
+        "timeout" => {
+            let is_option = |word: &&ShellWord| word.text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+            words.iter().skip(1).take_while(is_option).count() + 1
+        }
+        "nix" if ["develop", "shell"].contains(&word(1)) => {
+            words.iter().position(|word| ["-c", "--command"].contains(&word.text.as_str())).map_or(0, |at| at + 1)
+        }
+        first => usize::from(PREFIXES.contains(&first) || is_assignment(first)),
     }
 }
 
@@ -341,6 +372,8 @@ mod tests {
             ("echo 'never ends", "echo never ends ?"),
             ("cat <<EOF\nnever ends", "cat ;  ?"),
             ("diff <(a) b", "diff [] b"),
+            ("bash -c 'cd a && make' 2>&1 | tail -3", "cd a && make | tail -3"),
+            ("nix develop . -c sh -c \"timeout -k 5 60 make\" && ls", "make && ls"),
             ("", ""),
         ];
         for (text, expected) in cases {

@@ -1,5 +1,6 @@
 //! Decisions: pure functions of the content of a transcript, without clock, files or network.
 
+mod aim;
 #[cfg(any(test, feature = "fuzzing"))]
 mod any;
 mod band;
@@ -16,6 +17,7 @@ mod policy;
 mod preset;
 mod protect;
 mod published;
+mod repository;
 mod shell;
 mod stage;
 mod step;
@@ -48,6 +50,7 @@ pub use policy::{
 pub use preset::Preset;
 pub use protect::{CutHorizon, GlobError, Protections};
 pub use published::{Publication, find_publications};
+pub use repository::Repository;
 pub use shell::{ShellCommand, ShellOperator, ShellScript, ShellWord, split_leading_cd, strip_output_filters};
 pub use stage::{CompactStage, CompressStage, ExtraRemoval, PlannedCut, PlannedText, PruneStage, Stage, TruncateStage};
 pub use step::StepKind;

@@ -8,7 +8,7 @@ use super::prior::{PriorSummary, prior_summary};
 use crate::apply::read::ledger::read_ledger;
 use crate::apply::read::needs::read_needs;
 use crate::apply::read::said::read_said;
-use crate::plan::{Batch, Chunking, count_compacted};
+use crate::plan::{Batch, Chunking, Ledger, count_compacted};
 use ctxc_engine::MessageToSummarize;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, OwningMessage, Transcript};
@@ -30,6 +30,8 @@ pub struct CompactionScope {
     pub gone: Vec<LineNo>,
     /// The messages that go, in the chunks that are summarized.
     pub chunks: Vec<MessageChunk>,
+    /// The effects of the messages that stay.
+    pub later: Ledger,
 }
 
 /// Messages that are summarized together.
@@ -66,7 +68,7 @@ impl CompactionScope {
         keep_recent: usize,
         chunking: Chunking,
     ) -> io::Result<Option<Self>> {
-        let Transcript { index, chain, .. } = transcript;
+        let Transcript { file, index, chain } = transcript;
         let messages = Messages::of(index, chain, without);
         let is_summary = |at| {
             let line = messages.first_line(chain, at);
@@ -87,7 +89,9 @@ impl CompactionScope {
         let is_gone = |line: &LineNo| !kept.contains(*line) && !without.contains(*line) && !index.is_always_kept(*line);
         let gone = chain.lines.iter().copied().filter(is_gone).collect();
         let first = messages.first_line(chain, start);
-        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks }))
+        let stays: Vec<LineNo> = chain.lines.iter().copied().filter(|line| kept.contains(*line)).collect();
+        let later = read_ledger(file, index, &stays)?;
+        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks, later }))
     }
 
     /// The number of messages that go, without the earlier summary.

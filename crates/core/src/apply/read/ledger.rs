@@ -13,9 +13,10 @@ use super::input::CallInput;
 use super::lines::each_line;
 use crate::apply::read::page::ScannedLine;
 use crate::plan::{
-    CommandOutcome, FileAction, Ledger, ShellScript, TaskProgress, TaskUpdate, TestReport, TestRun, Todo,
-    command_folders, ends_in_search, find_file_effects, find_publications, git_subcommands, is_read_only_script,
-    shows_output_end, split_leading_cd, status_shows_outcome, strip_output_filters, tests_or_builds,
+    CommandOutcome, FileAction, Ledger, Repository, ShellOperator, ShellScript, TaskProgress, TaskUpdate, TestReport,
+    TestRun, Todo, command_folders, ends_in_search, find_file_effects, find_publications, git_subcommands,
+    is_read_only_script, shows_output_end, split_leading_cd, status_shows_outcome, strip_output_filters,
+    tests_or_builds,
 };
 use ctxc_transcript::scan::{Block, BlockKind, EntryKind};
 use ctxc_transcript::text::{is_rooted, resolve_path};
@@ -29,12 +30,20 @@ use ctxc_transcript::{Format, Index, LineNo, entry};
 pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ledger> {
     let mut ledger = Ledger::default();
     let mut open: HashMap<String, CallEffect> = HashMap::new();
+    // Commands that failed count when the next words of the agent do not approve of it.
+    let mut failed: Vec<CommandRun> = Vec::new();
     each_line(file, index, lines, |page| match page.scan.kind {
         EntryKind::Assistant => {
             if !ledger.has_folder()
                 && let Some(folder) = page.working_folder()
             {
                 ledger.note_folder(folder);
+                ledger.note_repository(Repository::named(page.branch().as_deref()));
+            }
+            let goes_on = page.scan.outer_blocks().any(|it| matches!(it.kind, BlockKind::Text | BlockKind::ToolUse));
+            if !failed.is_empty() && goes_on {
+                let is_wanted = approves_of_failure(&entry::message_text(page.scan, page.bytes));
+                failed.drain(..).filter(|_| !is_wanted).for_each(|run| run.note(&mut ledger));
             }
             let calls = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse);
             open.extend(
@@ -51,12 +60,49 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
                 // Codex marks no result of a call that failed.
                 let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
                 let is_error = block.is_error || is_refusal(&text) || end.is_some_and(CommandEnd::is_failure);
-                deed.note_in_ledger(&CallResult { page, is_error, text: &text, end }, &mut ledger);
+                let run = deed.note_in_ledger(&CallResult { page, is_error, text: &text, end }, &mut ledger);
+                match run {
+                    Some(run) if matches!(run.ending, CommandOutcome::Failed(_)) => failed.push(run),
+                    Some(run) => run.note(&mut ledger),
+                    None => {}
+                }
             }
         }
         _ => {}
     })?;
+    for run in failed {
+        run.note(&mut ledger);
+    }
     Ok(ledger)
+}
+
+/// A run of a command in a folder, which is empty if it is unknown.
+struct CommandRun {
+    command: String,
+    folder: String,
+    ending: CommandOutcome,
+    /// Whether it tests or builds.
+    is_check: bool,
+}
+
+impl CommandRun {
+    fn note(self, ledger: &mut Ledger) {
+        if self.is_check {
+            ledger.note_verdict(&self.command, self.ending);
+        }
+        ledger.note_run(&self.command, &self.folder, self.ending);
+    }
+}
+
+/// Whether words after a failure say that it was wanted: `Perfect, it is refused as expected`.
+fn approves_of_failure(words: &str) -> bool {
+    const APPROVALS: [&str; 12] = [
+        "perfect", "excellent", "as expected", "expected to fail", "fails correctly", "correctly re", "as intended",
+        "完璧", "期待通り", "想定通り", "正しく", "符合预期",
+    ];
+    let line = words.trim_start().split(['\n', '。', '！']).next().unwrap_or_default();
+    let first = line.split(". ").next().and_then(|first| first.split("! ").next()).unwrap_or_default().to_lowercase();
+    !first.contains("not as ") && APPROVALS.iter().any(|approval| first.contains(approval))
 }
 
 /// The effect that a call asks for, if it belongs in a ledger.
@@ -106,9 +152,10 @@ impl CallEffect {
         })
     }
 
-    fn note_in_ledger(self, answer: &CallResult<'_>, ledger: &mut Ledger) {
+    /// Notes the effect in `ledger`; returns the run of a command, which its caller notes.
+    fn note_in_ledger(self, answer: &CallResult<'_>, ledger: &mut Ledger) -> Option<CommandRun> {
         match self {
-            Self::Command(command, folder) => note_command(&command, folder.as_deref(), answer, ledger),
+            Self::Command(command, folder) => return note_command(&command, folder.as_deref(), answer, ledger),
             _ if answer.is_error => {}
             Self::Files(files) => {
                 for (path, action) in files {
@@ -133,6 +180,7 @@ impl CallEffect {
                 ledger.note_agent(id, &brief, &answer.agent_report());
             }
         }
+        None
     }
 }
 
@@ -196,13 +244,24 @@ impl CallResult<'_> {
     }
 }
 
-fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, ledger: &mut Ledger) {
+/// Notes the effects of a command; returns its run unless it only looks or did not run.
+fn note_command(
+    command: &str,
+    folder: Option<&str>,
+    answer: &CallResult<'_>,
+    ledger: &mut Ledger,
+) -> Option<CommandRun> {
     if is_refusal(answer.text) {
-        return;
+        return None;
     }
     let script = ShellScript::parse(command);
+    if answer.is_error && has_stayed_out(&script, answer.text) {
+        return None;
+    }
+    let repository = Repository::after(&script, answer.text, answer.is_error);
     if is_read_only_script(&script) {
-        return;
+        ledger.note_repository(repository);
+        return None;
     }
     let run = TestRun::from_script(&script).or_else(|| TestRun::from_output(&script, answer.text));
     let tested = run.map(|(run, at)| {
@@ -226,18 +285,20 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
     };
     let (cd, rest) = split_leading_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));
-    ledger.note_run(strip_output_filters(rest), place.as_deref().unwrap_or_default(), ending);
-    if tests_or_builds(&script) {
-        ledger.note_verdict(strip_output_filters(rest), ending);
-    }
+    let command = strip_output_filters(rest);
+    let mut is_check = tests_or_builds(&script);
     if let Some((run, at, report)) = tested {
+        // A test that fails as it should is one still.
+        if std::mem::take(&mut is_check) {
+            ledger.note_verdict(command, ending);
+        }
         let folder = command_folders(&script, folder).into_iter().nth(at).flatten();
         ledger.note_test_run(&run, report, folder.as_deref().unwrap_or_default());
     }
+    for (id, what) in find_publications(&script, answer.text, answer.is_error) {
+        ledger.note_publication(id, what);
+    }
     if !answer.is_error && !answer.is_in_background() {
-        for (id, what) in find_publications(&script, answer.text) {
-            ledger.note_publication(id, what);
-        }
         for (path, action) in find_patch(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
             ledger.note_file_action(path, action);
         }
@@ -248,10 +309,21 @@ fn note_command(command: &str, folder: Option<&str>, answer: &CallResult<'_>, le
             let created =
                 answer.text.lines().filter_map(|line| line.trim().strip_prefix("create mode ")?.split_once(' '));
             for (_, path) in created {
-                ledger.note_file_action(resolve_path(path, folder), FileAction::Created);
+                ledger.note_checked_out(resolve_path(path, folder));
             }
         }
     }
+    ledger.note_repository(repository);
+    let folder = place.unwrap_or_default();
+    Some(CommandRun { command: command.to_owned(), folder, ending, is_check })
+}
+
+/// Whether the script ended at the `cd` that it begins with, as the first line of `output` tells.
+fn has_stayed_out(script: &ShellScript, output: &str) -> bool {
+    let is_cd =
+        script.commands.first().is_some_and(|first| first.program_name() == "cd" && first.join == ShellOperator::And);
+    let mut lines = output.lines().filter(|line| !line.starts_with("Exit code ") && !line.trim().is_empty());
+    is_cd && lines.next().is_some_and(|line| line.starts_with("cd:") || line.contains(" cd: ") || line.contains(":cd:"))
 }
 
 /// The steps of git that make files.
@@ -330,7 +402,7 @@ fn parse_todos(raw: &[u8]) -> Option<Vec<Todo>> {
 mod tests {
     use super::*;
     use crate::apply::read::lines::file_of;
-    use crate::apply::samples::sample_conversation;
+    use crate::apply::samples::{sample_assistant, sample_conversation, sample_text};
     use ctxc_transcript::text::Tokens;
 
     fn told(calls: &[(&str, &str, &str, &str)]) -> String {
@@ -358,14 +430,14 @@ mod tests {
                 "ok",
                 "{}",
             ),
-            ("Bash", r#"{"command":"rm src/gone.rs && git mv m.rs n.rs"}"#, " ", "{}"),
+            ("Bash", r#"{"command":"rm src/gone.rs && mv m.rs n.rs"}"#, " ", "{}"),
         ]);
         insta::assert_snapshot!(told, @r"
         Files created: n.rs, y.rs, added.rs, to, src/newer.rs, src/new.rs
-        Files edited: fs.txt, n.ipynb, src/old.rs, /q/c.rs
+        Files edited: fs.txt, n.ipynb, /q/c.rs, src/old.rs
         Files deleted: m.rs, src/gone.rs, z.rs, x.rs, from
         Commands that succeeded when last run:
-        - `rm src/gone.rs && git mv m.rs n.rs`
+        - `rm src/gone.rs && mv m.rs n.rs`
         Files read and not changed: src/a.rs
         ");
     }
@@ -425,7 +497,8 @@ mod tests {
         ]);
         insta::assert_snapshot!(told, @r"
         Last test or build: `go test ./x` succeeded, 1 file change since
-        Files created: c.md, docs/a.md
+        Not committed: c.md (new)
+        Files created: docs/a.md
         Commands that succeeded when last run:
         - `uv pip install pytest`
         - `go test ./x`
@@ -433,6 +506,68 @@ mod tests {
         - `rm docs/a.md docs/b.md`
         Files read and not changed: docs/b.md
         ");
+    }
+
+    // K-11
+    #[test]
+    fn k_11_what_is_not_committed_is_named_and_undone_work_is_not_shown() {
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        let edit = |input: &'static str| ("Edit", input, "The file has been updated.", "{}");
+        let told = told(&[
+            edit(r#"{"file_path":"/p/a.rs"}"#),
+            bash(r#"{"command":"git commit -qam x"}"#, "[main 1111111] x"),
+            bash(r#"{"command":"bash -c 'git commit --amend -m y' | tail -3"}"#, "[main 2222222] y"),
+            edit(r#"{"file_path":"/p/b.rs"}"#),
+            edit(r#"{"file_path":"/q/c.rs"}"#),
+            edit(r#"{"file_path":"/home/ann/.notes/d.md"}"#),
+            ("Write", r#"{"file_path":"/p/e.rs"}"#, "File created successfully at: /p/e.rs", "{}"),
+            edit(r#"{"file_path":"/p/f.rs"}"#),
+            bash(r#"{"command":"git checkout -- f.rs"}"#, " "),
+            bash(r#"{"command":"git merge next"}"#, "!Exit code 1\nCONFLICT (content): Merge conflict in a.rs"),
+        ]);
+        insta::assert_snapshot!(told, @r"
+        Git: `git merge next` in progress
+        Not committed: e.rs (new), /q/c.rs, b.rs
+        Commits and pushes:
+        - 2222222 y
+        Commands that failed when last run:
+        - `git merge next` (exit 1)
+        Files edited: /home/ann/.notes/d.md, a.rs
+        Files put back: f.rs
+        Commands that succeeded when last run:
+        - `git checkout -- f.rs`
+        - `git commit -qam x`
+        Commands whose status is not known:
+        - `bash -c 'git commit --amend -m y'`
+        ");
+    }
+
+    // K-11
+    #[test]
+    fn k_11_what_was_wanted_never_ran_or_was_reached_otherwise_has_not_failed() {
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        let calls = [
+            bash(r#"{"command":"cd /p/nowhere && node a.js"}"#, "!Exit code 1\n(eval):cd:1: no such file or directory"),
+            bash(r#"{"command":"gh pr create --title a --label docs"}"#, "!could not add label: 'docs' not found"),
+            bash(r#"{"command":"sleep 2 && gh pr create --title a"}"#, "https://host/o/r/pull/7"),
+            bash(r#"{"command":"bash -c 'grep -n x a.txt'"}"#, "!Exit code 2\na.txt: no such file"),
+            bash(r#"{"command":"npx lint bad.js"}"#, "!Exit code 1\nbad.js is ignored"),
+        ];
+        let of = |words: &str| {
+            let said = sample_assistant("said", "r4", "said", &sample_text(words)) + "\n";
+            let (file, index, lines) = file_of(&(sample_conversation(&calls) + &said));
+            let told = read_ledger(&file, &index, &lines).unwrap().render_text(Tokens(2000));
+            told.split("Commands that").nth(1).unwrap_or_default().trim_end().to_owned()
+        };
+        let failed = " failed when last run:\n- `npx lint bad.js` (exit 1)";
+        for (words, is_wanted) in [
+            ("Perfect! It is left out.", true),
+            ("`bad.js` は正しく拒否されました。", true),
+            ("That is not as expected.", false),
+            ("Let me see. A perfect fix is easy.", false),
+        ] {
+            assert_eq!(of(words) != failed, is_wanted, "{words}: {}", of(words));
+        }
     }
 
     // F-13

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::entry_fields::decode_string;
+use super::entry_fields::{decode_string, field_at};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::session::working_folder;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -48,6 +48,13 @@ impl ScannedLine<'_> {
     #[must_use]
     pub fn working_folder(&self) -> Option<String> {
         working_folder(self.bytes)
+    }
+
+    /// The branch that was worked on, where the entry says so.
+    #[must_use]
+    pub fn branch(&self) -> Option<String> {
+        let branch = decode_string(field_at(self.bytes, b"gitBranch"), self.bytes);
+        branch.filter(|branch| !branch.is_empty())
     }
 
     /// The id of the call whose result stands at `at` of the blocks of the scan.

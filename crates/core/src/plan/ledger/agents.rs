@@ -42,10 +42,12 @@ impl AgentWork {
         Self { brief: newer(self.brief, later.brief), report: newer(self.report, later.report), files }
     }
 
-    /// The work as one line of text.
-    pub(super) fn describe_with_id(&self, id: &str) -> String {
+    /// The work as one line of text, with brief and report in about `n_chars` characters.
+    pub(super) fn describe_with_id(&self, id: &str, n_chars: usize) -> String {
         let Self { brief, report, files } = self;
-        let named = if brief.is_empty() { id.to_owned() } else { format!("{id}: {brief}") };
+        let (brief, report) = (clip_text(brief, BRIEF.min(n_chars)), clip_text(report, REPORT.min(n_chars)));
+        let named = if brief.is_empty() || brief.starts_with(id) { brief } else { format!("{id}: {brief}") };
+        let named = if named.is_empty() { id.to_owned() } else { named };
         let said = if report.is_empty() { String::new() } else { format!(" -> {report}") };
         let changed = match files.len() {
             0 => String::new(),

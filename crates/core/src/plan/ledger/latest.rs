@@ -41,6 +41,11 @@ impl<K: Eq + Hash, V> Latest<K, V> {
         self.entries.retain(|key, (_, value)| is_kept(key, value));
     }
 
+    /// Changes each value.
+    pub(super) fn update(&mut self, mut change: impl FnMut(&mut V)) {
+        self.entries.values_mut().for_each(|(_, value)| change(value));
+    }
+
     /// Sets all keys of `later` in its order. Merging is associative if `join` is.
     pub(super) fn merge(&mut self, later: Self, join: impl Fn(V, V) -> V) {
         let mut entries: Vec<_> = later.entries.into_iter().collect();

@@ -70,7 +70,24 @@ fn f_13_what_is_told_is_limited_and_says_how_much_there_is() {
     let n_named = told.matches("/p/src").count();
     assert!(told.contains(&format!("and {} more", 100 - n_named)), "{told}");
     assert_eq!(Ledger::default().render_text(ROOM), "");
-    assert_eq!(ledger.render_text(Tokens(0)), "Files edited: 100\nCommands that succeeded when last run: 100");
+    assert_eq!(ledger.render_text(Tokens(0)), "", "no title stands for what it names");
+}
+
+// K-11
+#[test]
+fn k_11_open_tasks_are_never_folded_nor_are_a_few_names() {
+    let mut ledger = Ledger::default();
+    for n in 1..=12 {
+        ledger.note_task_update(n.to_string(), TaskUpdate { text: Some("Do it".to_owned()), progress: None });
+        ledger.note_agent(format!("agent{n}"), "Look at all that there is in the tests", "Found nothing");
+    }
+    for n in 1..=4 {
+        ledger.note_file_action(format!("/p/some/long/folder/name_{n}.rs"), FileAction::Created);
+    }
+    let told = ledger.render_text(Tokens(90));
+    assert!(told.contains("- #12 Do it"), "{told}");
+    let few = told.lines().find(|line| line.starts_with("Files created"));
+    assert_eq!(few.map(|line| line.matches("name_").count()), Some(4), "{told}");
 }
 
 // F-13

@@ -1,11 +1,13 @@
 //! Rendering of a ledger as text for people and models, within a limit of tokens.
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::{CommandOutcome, CommandRuns, FileActions, Ledger, TaskProgress};
+use crate::plan::aim::Aim;
 use crate::plan::effects::{FileAction, git_subcommands};
+use crate::plan::published::PublishedInWords;
 use crate::plan::shell::ShellScript;
+use crate::plan::test_run::tests_or_builds;
 use ctxc_transcript::text::{Tokens, chars4_tokens, is_rooted};
 
 /// The maximum number of characters of a command that are shown.
@@ -14,6 +16,10 @@ const COMMAND: usize = 100;
 /// The tokens of the whole text for each commit, and for each task that is done, that is shown.
 const COMMIT: u64 = 80;
 const TASK: u64 = 40;
+/// The least that is shown of the brief and of the report of a subagent, in characters.
+const LEAST_SAID: u64 = 60;
+/// So many names are shown in the place of their number.
+const NAMES: usize = 3;
 
 /// A section of the text: items under a title, the most important first.
 struct LedgerSection {
@@ -24,8 +30,20 @@ struct LedgerSection {
     /// Whether its next item has no room.
     is_full: bool,
     layout: SectionLayout,
-    /// Whether work cannot continue without it.
-    matters: bool,
+    rank: SectionRank,
+}
+
+/// The claim of a section to room.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SectionRank {
+    /// All of it is shown.
+    Whole,
+    /// It gets most of the room.
+    First,
+    /// Work cannot continue without it.
+    Needed,
+    /// It gets the room that the rest leaves.
+    Beside,
 }
 
 /// Adds items until `limit`, each to the section that has the least, so that none takes all of the room.
@@ -33,15 +51,23 @@ fn fill_sections(sections: &mut [LedgerSection], n_tokens: &mut u64, limit: Toke
     let mut used = vec![0; sections.len()];
     loop {
         let open = sections.iter().zip(&used).enumerate().filter(|(_, (section, _))| section.next_item().is_some());
-        let Some((at, _)) = open.min_by_key(|(_, (_, used))| **used) else { return };
-        let (Some(section), Some(used)) = (sections.get_mut(at), used.get_mut(at)) else { return };
-        let size = section.next_item().map_or(0, |item| chars4_tokens(item).0 + 2);
+        let Some((at, _)) = open.min_by_key(|(_, (_, used))| **used) else { break };
+        let (Some(section), Some(used)) = (sections.get_mut(at), used.get_mut(at)) else { break };
+        let title = if section.n_told == 0 { chars4_tokens(section.title).0 + 5 } else { 0 };
+        let size = title + section.next_item().map_or(0, |item| chars4_tokens(item).0 + 2);
         if *n_tokens + size <= limit.0 {
             *n_tokens += size;
             *used += size;
             section.n_told += 1;
         } else {
             section.is_full = true;
+        }
+    }
+    for section in sections.iter_mut().filter(|section| section.layout == SectionLayout::Inline) {
+        let rest = section.items.get(section.n_told..).unwrap_or_default();
+        if section.n_told > 0 && rest.len() <= NAMES {
+            *n_tokens += rest.iter().map(|item| chars4_tokens(item).0 + 2).sum::<u64>();
+            section.n_told = section.items.len();
         }
     }
 }
@@ -56,69 +82,79 @@ enum SectionLayout {
 }
 
 impl Ledger {
-    /// Renders the ledger in about `limit` tokens: the most important rows, and the number of the others. Successful commands
-    /// and files that were only read get the room that the rest leaves.
+    /// Renders the ledger in about `limit` tokens: the open tasks, pull requests and issues, then the most important rows, and the
+    /// number of the others. Successful commands and files that were only read get the room that the rest leaves.
     #[must_use]
     pub fn render_text(&self, limit: Tokens) -> String {
         let mut sections = self.build_sections(limit);
-        sections.retain(|section| !section.items.is_empty());
-        let n_mattering = sections.iter().take_while(|section| section.matters).count();
-        let (mattering, rest) = sections.split_at_mut(n_mattering);
+        sections.sort_by_key(|section| section.rank);
         let mut n_tokens = 0;
         // Half of the limit suffices for successful commands and files read, which other lines mention too.
-        for (sections, limit) in [(mattering, limit), (rest, Tokens(limit.0 / 2))] {
-            n_tokens += sections.iter().map(|section| chars4_tokens(section.title).0 + 5).sum::<u64>();
-            fill_sections(sections, &mut n_tokens, limit);
+        for ranked in sections.chunk_by_mut(|one, other| one.rank == other.rank) {
+            let limit = match ranked.first().map(|section| section.rank) {
+                Some(SectionRank::Whole) | None => Tokens(u64::MAX),
+                Some(SectionRank::First) => Tokens(limit.0 * 3 / 4),
+                Some(SectionRank::Needed) => limit,
+                Some(SectionRank::Beside) => Tokens(limit.0 / 2),
+            };
+            fill_sections(ranked, &mut n_tokens, limit);
         }
-        sections.iter().map(LedgerSection::render_text).collect::<Vec<_>>().join("\n")
+        let shown = sections.iter().filter(|section| section.n_told > 0);
+        shown.map(LedgerSection::render_text).collect::<Vec<_>>().join("\n")
     }
 
     fn build_sections(&self, limit: Tokens) -> Vec<LedgerSection> {
         // In little room, failures come before what is done.
         let most = |each: u64, n: usize| usize::try_from(limit.0 / each).unwrap_or(n).min(n);
         let section =
-            |title, layout, items| LedgerSection { title, items, n_told: 0, is_full: false, layout, matters: true };
-        let beside = |section| LedgerSection { matters: false, ..section };
-        let lines = |n_most, title, items: Vec<String>| {
-            // A title alone takes room too.
-            let items = if n_most == 0 { Vec::new() } else { items };
-            section(title, SectionLayout::Lines(n_most), items)
-        };
-        let files = |action| section(action_title(action), SectionLayout::Inline, self.files_with_action(action));
+            |rank, title, layout, items| LedgerSection { title, items, n_told: 0, is_full: false, layout, rank };
+        let needed = |title, layout, items| section(SectionRank::Needed, title, layout, items);
+        let beside = |title, layout, items| section(SectionRank::Beside, title, layout, items);
+        let files = |action| needed(action_title(action), SectionLayout::Inline, self.files_with_action(action));
+        let PublishedInWords { requests, commits } = PublishedInWords::of(self.published.iter());
+        // Briefs and reports of all subagents together have half of the room.
+        let n_agents = self.agents.iter().count().max(1) as u64;
+        let n_chars = usize::try_from((limit.0 / n_agents).max(LEAST_SAID)).unwrap_or(usize::MAX);
         vec![
             section(
+                SectionRank::Whole,
                 "Last test or build",
                 SectionLayout::Inline,
                 self.verdict.iter().map(|verdict| format_verdict(verdict, self.changes_since)).collect(),
             ),
-            lines(
-                most(COMMIT, 5),
-                "Commits, pushes and pull requests",
-                self.published.iter().rev().map(|(id, what)| what.describe_with_id(id)).collect(),
+            section(SectionRank::Whole, "Git", SectionLayout::Inline, self.repository.describe_state()),
+            section(
+                SectionRank::Whole,
+                "Open tasks",
+                SectionLayout::Lines(usize::MAX),
+                self.todos.open_tasks().into_iter().map(format_todo).collect(),
             ),
-            lines(20, "Open tasks", self.todos.open_tasks().into_iter().map(format_todo).collect()),
-            lines(most(TASK, 8), "Tasks done", self.todos.done_tasks()),
-            lines(
-                8,
+            section(SectionRank::Whole, "Pull requests and issues", SectionLayout::Lines(usize::MAX), requests),
+            section(SectionRank::First, "Not committed", SectionLayout::Inline, self.uncommitted_files()),
+            needed("Commits and pushes", SectionLayout::Lines(most(COMMIT, 5)), commits),
+            needed("Tasks done", SectionLayout::Lines(most(TASK, 8)), self.todos.done_tasks()),
+            needed(
                 "Subagents, with what each was asked and said last (SendMessage goes on with one)",
-                self.agents.iter().rev().map(|(id, work)| work.describe_with_id(id)).collect(),
+                SectionLayout::Lines(8),
+                self.agents.iter().rev().map(|(id, work)| work.describe_with_id(id, n_chars)).collect(),
             ),
-            lines(20, "Tests that failed when last seen", self.failing_tests()),
-            lines(8, "Commands that failed when last run", self.failing_commands()),
+            needed("Tests that failed when last seen", SectionLayout::Lines(20), self.failing_tests()),
+            needed("Commands that failed when last run", SectionLayout::Lines(8), self.failing_commands()),
             files(FileAction::Created),
             files(FileAction::Edited),
             files(FileAction::Deleted),
-            beside(lines(
-                8,
+            files(FileAction::Restored),
+            beside(
                 "Commands that succeeded when last run",
+                SectionLayout::Lines(8),
                 self.commands_with_outcome(|ending| ending == CommandOutcome::Succeeded),
-            )),
-            beside(lines(
-                4,
+            ),
+            beside(
                 "Commands whose status is not known",
+                SectionLayout::Lines(4),
                 self.commands_with_outcome(|ending| ending == CommandOutcome::Untold),
-            )),
-            beside(files(FileAction::Read)),
+            ),
+            beside(action_title(FileAction::Read), SectionLayout::Inline, self.files_with_action(FileAction::Read)),
         ]
     }
 
@@ -133,14 +169,32 @@ impl Ledger {
         names
     }
 
-    /// The files whose last action is `action`; a read counts only without an earlier change. Files in the working folder are
-    /// first.
+    /// The files whose last action is `action`, without those that are not committed; a read counts only without an earlier
+    /// change.
     fn files_with_action(&self, action: FileAction) -> Vec<String> {
-        let is_so = |touched: &FileActions| touched.last_change().unwrap_or(FileAction::Read) == action;
-        let files = self.files.iter().rev().filter(|(_, touched)| is_so(touched));
-        let (inside, outside): (Vec<_>, Vec<_>) =
-            files.map(|(path, _)| self.relative_path(path)).partition(|path| !is_rooted(path));
-        inside.into_iter().chain(outside).collect()
+        let is_so = |path: &str, touched: &FileActions| {
+            touched.last_change().unwrap_or(FileAction::Read) == action && !self.is_uncommitted(path, *touched)
+        };
+        let files = self.files.iter().rev().filter(|(path, touched)| is_so(path, touched));
+        files.map(|(path, _)| self.relative_path(path)).collect()
+    }
+
+    /// The files that were changed after the last commit.
+    fn uncommitted_files(&self) -> Vec<String> {
+        let files = self.files.iter().rev().filter(|(path, touched)| self.is_uncommitted(path, **touched));
+        let note =
+            |touched: &FileActions| if touched.last_change() == Some(FileAction::Created) { " (new)" } else { "" };
+        files.map(|(path, touched)| self.relative_path(path) + note(touched)).collect()
+    }
+
+    /// Whether the file at `path` is still there and was changed after the last commit. A file outside of the working folder in a
+    /// hidden or temporary folder belongs to no repository.
+    fn is_uncommitted(&self, path: &str, touched: FileActions) -> bool {
+        let place = self.relative_path(path);
+        let is_passing = |part: &str| part.starts_with('.') || part == "tmp";
+        let is_own = !is_rooted(&place) || !place.split(['/', '\\']).any(is_passing);
+        let is_change = matches!(touched.last_change(), Some(FileAction::Created | FileAction::Edited));
+        self.repository.is_there && touched.is_uncommitted && is_change && is_own
     }
 
     fn commands_with_outcome(&self, ended_so: impl Fn(CommandOutcome) -> bool) -> Vec<String> {
@@ -148,12 +202,11 @@ impl Ledger {
         commands.map(|(command, runs)| self.describe_command(command, *runs)).collect()
     }
 
-    /// The commands that failed last, without steps of git that were taken later in another way, and commands that succeeded
-    /// later in a folder above or below.
+    /// The commands that failed last, without those whose aim was reached later, in a folder above or below.
     fn failing_commands(&self) -> Vec<String> {
-        let mut taken: HashSet<String> = HashSet::new();
-        let mut succeeded: HashMap<&str, Vec<&str>> = HashMap::new();
         let is_within = |one: &str, other: &str| Path::new(one).starts_with(other) || Path::new(other).starts_with(one);
+        let mut reached: Vec<(&str, Aim)> = Vec::new();
+        let mut taken: Vec<String> = Vec::new();
         let mut failing = Vec::new();
         for (key @ (folder, command), runs) in self.commands.iter().rev() {
             let script = ShellScript::parse(command);
@@ -161,13 +214,16 @@ impl Ledger {
             match runs.last {
                 CommandOutcome::Succeeded => {
                     taken.extend(steps.into_iter().map(str::to_owned));
-                    succeeded.entry(command).or_default().push(folder);
+                    reached.extend(Aim::all_of(&script).into_iter().map(|aim| (folder.as_str(), aim)));
                 }
                 CommandOutcome::Failed(_) => {
-                    let is_over = steps.last().is_some_and(|step| taken.contains(*step))
-                        || succeeded
-                            .get(command.as_str())
-                            .is_some_and(|all| all.iter().any(|it| is_within(folder, it)));
+                    let is_check = tests_or_builds(&script);
+                    let is_reached = |failed: &Aim| {
+                        let here = reached.iter().filter(|(place, _)| is_within(folder, place));
+                        here.into_iter().any(|(_, aim)| aim.makes_good(failed, is_check))
+                    };
+                    let is_over = steps.last().is_some_and(|step| taken.iter().any(|it| it == step))
+                        || Aim::all_of(&script).last().is_some_and(is_reached);
                     failing.extend((!is_over).then(|| self.describe_command(key, *runs)));
                 }
                 CommandOutcome::Untold => {}
@@ -188,6 +244,7 @@ const fn action_title(action: FileAction) -> &'static str {
         FileAction::Created => "Files created",
         FileAction::Edited => "Files edited",
         FileAction::Deleted => "Files deleted",
+        FileAction::Restored => "Files put back",
         FileAction::Read => "Files read and not changed",
     }
 }
@@ -249,15 +306,11 @@ impl LedgerSection {
         let Self { title, items, n_told, layout, .. } = self;
         let told = items.get(..*n_told).unwrap_or_default();
         let n_more = items.len() - told.len();
-        let more = match (n_more, told.len()) {
-            (0, _) => None,
-            (n_more, 0) => Some(n_more.to_string()),
-            (n_more, _) => Some(format!("and {n_more} more")),
-        };
+        let more = (n_more > 0).then(|| format!("and {n_more} more"));
         let all: Vec<&str> = told.iter().map(String::as_str).chain(more.as_deref()).collect();
         match layout {
-            SectionLayout::Lines(_) if !told.is_empty() => format!("{title}:\n- {}", all.join("\n- ")),
-            SectionLayout::Lines(_) | SectionLayout::Inline => format!("{title}: {}", all.join(", ")),
+            SectionLayout::Lines(_) => format!("{title}:\n- {}", all.join("\n- ")),
+            SectionLayout::Inline => format!("{title}: {}", all.join(", ")),
         }
     }
 }

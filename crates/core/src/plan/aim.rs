@@ -1,0 +1,106 @@
+//! The aims of shell commands: the program with its subcommand and objects, whatever the options and the way to run it.
+
+use std::collections::BTreeSet;
+
+use super::effects::is_read_only_command;
+use super::shell::{ShellCommand, ShellScript};
+
+/// The aim of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Aim {
+    program: String,
+    /// The words that are no options.
+    words: BTreeSet<String>,
+    /// Those of them that cannot be the value of an option.
+    sure_words: BTreeSet<String>,
+}
+
+/// Commands that run another program.
+const WRAPPERS: [&[&str]; 8] = [
+    &["npx"],
+    &["bunx"],
+    &["uv", "run"],
+    &["poetry", "run"],
+    &["pnpm", "exec"],
+    &["bundle", "exec"],
+    &["python", "-m"],
+    &["python3", "-m"],
+];
+/// Words that name all that there is.
+const ALL: [&str; 2] = [".", "./..."];
+
+impl Aim {
+    /// The aims of the commands in `script` that do something.
+    pub(super) fn all_of(script: &ShellScript) -> Vec<Self> {
+        script.commands.iter().filter(|command| !is_read_only_command(command)).map(Self::of).collect()
+    }
+
+    fn of(command: &ShellCommand) -> Self {
+        let mut words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        while let Some(wrapper) =
+            WRAPPERS.iter().find(|wrapper| words.len() > wrapper.len() && words.starts_with(wrapper))
+        {
+            words.drain(..wrapper.len());
+        }
+        let program = words.first().map_or("", |word| word.rsplit('/').next().unwrap_or_default()).to_owned();
+        let mut aim = Self { program, words: BTreeSet::new(), sure_words: BTreeSet::new() };
+        for pair in words.windows(2) {
+            let [before, word] = pair else { continue };
+            if word.starts_with('-') || ALL.contains(word) {
+                continue;
+            }
+            aim.words.insert((*word).to_owned());
+            if !before.starts_with('-') {
+                aim.sure_words.insert((*word).to_owned());
+            }
+        }
+        aim
+    }
+
+    /// Whether a command with this aim that succeeded makes good a failure of `other`; that of a check does so if it covers more.
+    pub(super) fn makes_good(&self, other: &Self, is_check: bool) -> bool {
+        let has = |words: &BTreeSet<String>, word: &String| words.iter().any(|known| is_same_object(known, word));
+        let covers = |sure: &BTreeSet<String>, all: &BTreeSet<String>| sure.iter().all(|word| has(all, word));
+        let shares = self.words.iter().any(|word| has(&other.words, word))
+            || self.words.is_empty() && (is_check || other.words.is_empty());
+        self.program == other.program
+            && shares
+            && covers(&self.sure_words, &other.words)
+            && (is_check || covers(&other.sure_words, &self.words))
+    }
+}
+
+/// Whether both name the same file, or are the same word.
+fn is_same_object(one: &str, other: &str) -> bool {
+    let is_end = |longer: &str, shorter: &str| longer.strip_suffix(shorter).is_some_and(|head| head.ends_with('/'));
+    one == other || is_end(one, other) || is_end(other, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-11
+    #[test]
+    fn k_11_the_same_aim_is_known_under_other_options_and_wrappers() {
+        for (failed, later, is_check, expected) in [
+            ("gh pr create --title a --label docs --body b", "gh pr create --title a --body c", false, true),
+            ("cargo clippy", "cargo clippy --all-targets -- -D warnings", true, true),
+            ("uv run pytest tests/a.py", "sleep 5 && python -m pytest -q tests/a.py", true, true),
+            ("uv run pytest tests/a.py", "pytest", true, true),
+            ("pytest", "pytest tests/a.py", true, false),
+            ("go test ./a", "go test ./...", true, true),
+            ("rm serve.js", "cd /p && rm -f /p/web/serve.js", false, true),
+            ("rm a.js", "rm b.js", false, false),
+            ("node --strip --trace index.ts", "node --strip index.ts", false, true),
+            ("node -r x index.ts", "node -r y other.ts", false, false),
+            ("cargo build", "cargo test", true, false),
+            ("make", "make", true, true),
+        ] {
+            let (failed, later) = (ShellScript::parse(failed), ShellScript::parse(later));
+            let failed = Aim::all_of(&failed).pop().unwrap();
+            let is_good = Aim::all_of(&later).iter().any(|aim| aim.makes_good(&failed, is_check));
+            assert_eq!(is_good, expected, "{failed:?}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The state of a git repository besides its commits: a merge under way, stashed changes and the branch, by what git printed.
+
+use serde::{Deserialize, Serialize};
+
+use super::effects::{git_verb, is_read_only_script};
+use super::published::parse_commit_line;
+use super::shell::{ShellCommand, ShellScript, ShellWord};
+use ctxc_transcript::text::clip_text;
+
+/// The known state of a repository, as a change to an earlier one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Repository {
+    /// Whether there is one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_there: bool,
+    /// Whether all changes were committed or thrown away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_settled: bool,
+    /// The merge, rebase or the like that is under way; empty if the last one has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_stash: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+}
+
+/// The operations that stop at conflicts.
+const OPERATIONS: [&str; 6] = ["merge", "rebase", "cherry-pick", "revert", "pull", "am"];
+/// The marks of one that has stopped.
+const STOPS: [&str; 4] =
+    ["CONFLICT (", "Automatic merge failed", "error: could not apply", "stopped before committing as requested"];
+/// Other programs that commit, and their verbs.
+const COMMITTERS: [&str; 4] = ["gt", "jj", "hg", "sl"];
+const COMMITS: [&str; 7] = ["create", "modify", "commit", "amend", "submit", "describe", "squash"];
+/// The maximum number of characters of an operation.
+const OPERATION: usize = 80;
+
+impl Repository {
+    /// A repository if its branch is known.
+    #[must_use]
+    pub fn named(branch: Option<&str>) -> Self {
+        Self { is_there: branch.is_some(), ..Self::default() }
+    }
+
+    /// The changes by `script`, which printed `output`.
+    #[must_use]
+    pub fn after(script: &ShellScript, output: &str, is_error: bool) -> Self {
+        let mut after = Self::default();
+        for command in &script.commands {
+            if COMMITTERS.contains(&command.program_name()) && COMMITS.contains(&command.word_at(1)) {
+                after.is_settled |= !is_error;
+            }
+            after.note(command, output, is_error);
+        }
+        after.is_settled |= output.lines().any(|line| {
+            parse_commit_line(line.trim()).is_some() && !is_read_only_script(script)
+                || after.is_there && line == "nothing to commit, working tree clean"
+        });
+        if after.is_settled && after.operation.as_deref().is_some_and(ends_with_commit) {
+            after.operation = Some(String::new());
+        }
+        after
+    }
+
+    fn note(&mut self, command: &ShellCommand, output: &str, is_error: bool) {
+        let Some((verb, rest)) = git_verb(command) else { return };
+        self.is_there = true;
+        let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
+        let first = rest.first().map_or("", |word| word.text.as_str());
+        if OPERATIONS.contains(&verb) {
+            if STOPS.iter().any(|stop| output.contains(stop)) {
+                let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+                let typed = if has(&["--continue", "--skip"]) { format!("git {verb}") } else { words.join(" ") };
+                self.operation = Some(clip_text(&typed, OPERATION));
+            } else if !is_error {
+                self.operation = Some(String::new());
+            }
+            return;
+        }
+        if is_error {
+            return;
+        }
+        if verb == "commit" {
+            let is_quiet = |word: &ShellWord| {
+                word.text == "--quiet"
+                    || word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('q')
+            };
+            self.is_settled |= rest.iter().any(is_quiet);
+        } else if verb == "reset" && has(&["--hard"]) {
+            (self.is_settled, self.operation) = (true, Some(String::new()));
+        } else if ["checkout", "restore"].contains(&verb) && rest.last().is_some_and(|word| word.text == ".") {
+            self.is_settled |= !has(&["--staged"]);
+        } else if verb == "stash" && ["pop", "drop", "clear", "apply"].contains(&first) {
+            self.has_stash = Some(false);
+        } else if verb == "stash" && (first.is_empty() || first.starts_with('-') || ["push", "save"].contains(&first)) {
+            self.has_stash = output.contains("Saved working directory").then_some(true).or(self.has_stash);
+        } else if ["checkout", "switch"].contains(&verb) {
+            let switched = |line: &str| {
+                let rest = line.strip_prefix("Switched to ")?;
+                rest.trim_start_matches("a new ").strip_prefix("branch '")?.strip_suffix('\'').map(str::to_owned)
+            };
+            self.branch = output.lines().rev().find_map(switched).or_else(|| self.branch.take());
+        }
+    }
+
+    /// With what is known of it later.
+    pub(super) fn merge_later(self, later: Self) -> Self {
+        let operation = self
+            .operation
+            .map(|operation| if later.is_settled && ends_with_commit(&operation) { String::new() } else { operation });
+        Self {
+            is_there: self.is_there || later.is_there,
+            is_settled: self.is_settled || later.is_settled,
+            operation: later.operation.or(operation),
+            has_stash: later.has_stash.or(self.has_stash),
+            branch: later.branch.or(self.branch),
+        }
+    }
+
+    /// The present state, in words.
+    pub(super) fn describe_state(&self) -> Vec<String> {
+        let operation = self.operation.as_ref().filter(|operation| !operation.is_empty());
+        let operation = operation.map(|operation| format!("`{operation}` in progress"));
+        let stash = (self.has_stash == Some(true)).then(|| "changes in the stash".to_owned());
+        let branch = self.branch.as_ref().map(|branch| format!("on branch {branch}"));
+        [operation, stash, branch].into_iter().flatten().collect()
+    }
+}
+
+/// Whether a commit ends the operation. A rebase may make several.
+fn ends_with_commit(operation: &str) -> bool {
+    !operation.starts_with("git rebase") && !operation.starts_with("git am")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // K-11
+    #[test]
+    fn k_11_a_repository_is_as_its_last_commands_left_it() {
+        let after = |steps: &[(&str, &str, bool)]| {
+            let all = steps
+                .iter()
+                .map(|(script, output, is_error)| Repository::after(&ShellScript::parse(script), output, *is_error));
+            all.fold(Repository::default(), Repository::merge_later).describe_state().join(", ")
+        };
+        let merge = ("git merge origin/a", "CONFLICT (content): Merge conflict in x\nAutomatic merge failed;", true);
+        assert_eq!(after(&[merge]), "`git merge origin/a` in progress");
+        for end in [
+            ("git merge --abort", "", false),
+            ("git add x && git commit -m x", "[main 1a2b3c4] x", false),
+            ("git reset --hard", "HEAD is now at 1a2b3c4 x", false),
+        ] {
+            assert_eq!(after(&[merge, end]), "", "{end:?}");
+        }
+        let rebase = ("git fetch && git rebase main", "error: could not apply 1a2b3c4... x", true);
+        assert_eq!(after(&[rebase, ("git commit -m x", "[HEAD 1a2b3c4] x", false)]), "`git rebase main` in progress");
+        assert_eq!(after(&[rebase, ("git rebase --continue", "Successfully rebased", false)]), "");
+        let stash = ("git stash && git switch b", "Saved working directory and index\nSwitched to branch 'b'", false);
+        assert_eq!(after(&[stash]), "changes in the stash, on branch b");
+        assert_eq!(after(&[stash, ("git stash pop", "Dropped refs/stash@{0}", false)]), "on branch b");
+        assert_eq!(after(&[("git checkout -b c | cat", "Switched to a new branch 'c'", false)]), "on branch c");
+        assert_eq!(after(&[("git merge --no-edit x", "merge: x - not something we can merge", true)]), "");
+    }
+}
