@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Batch, BatchClip, Ledger};
 use ctxc_engine::is_goal_place;
-use ctxc_engine::language::{Statement, name_of_instructions, reviewed_file};
+use ctxc_engine::language::{Statement, approves_whole, holds_until_change, name_of_instructions, reviewed_file};
 use ctxc_transcript::text::{Tokens, chars4_tokens};
 
 /// The introduction of the ledger.
@@ -154,14 +154,19 @@ struct ShownItems {
 
 impl ShownItems {
     /// Whether `item` is neither shown nor replaced by something shown. `heading` is the heading above it: requests, actions
-    /// and findings stay valid, while work in progress, failures, remaining steps, points of reviews, instructions of commands and
-    /// items under "Also:" that a later summary omits do not.
+    /// and findings stay valid, while work in progress, failures, faults, remaining steps, verdicts, points of reviews, instructions
+    /// of commands and items under "Also:" that a later summary omits do not.
     fn lacks_item(&self, heading: Option<&str>, item: &str, statement: &Statement) -> bool {
         let is_passing = heading.is_some_and(|heading| ["Now:", "Also:", "Open:", "Failed:"].contains(&heading))
             || item.strip_prefix("- ").is_some_and(|text| {
                 is_goal_place(text) || reviewed_file(text).is_some() || name_of_instructions(text).is_some()
             });
-        if is_passing && !self.statements.is_empty() {
+        let is_over = match heading {
+            Some("Found:") => holds_until_change(item),
+            Some("Done:") => approves_whole(item),
+            _ => false,
+        };
+        if (is_passing || is_over) && !self.statements.is_empty() {
             return false;
         }
         let may_change = heading.is_some_and(|heading| ["Constraints:", "Decided:", "Open:"].contains(&heading));

@@ -12,38 +12,56 @@ const STARTS: [&str; 44] = [
     "Permíteme ", "Vamos a ", "Ahora voy a ", "Primero voy a ", "让我", "我来", "我先", "现在我", "接下来我",
     "首先让我",
 ];
-/// Endings of Japanese sentences without a subject that announce what their writer reports or looks at next.
-const JAPANESE_ENDS: [&str; 13] = [
-    "をまとめます", "を説明します", "を報告します", "を確認します", "を調査します", "を調べます", "を見てみます",
-    "を確認してみます", "も確認します", "をコミットします", "を更新します", "を実行します", "も合わせます",
+/// Openings of announcements in Japanese, whatever is their subject.
+const JAPANESE_STARTS: [&str; 7] = ["まず", "次に", "では", "それでは", "これから", "続いて", "続けて"];
+/// Endings of Japanese sentences that announce or ask for something, where they have no subject.
+const JAPANESE_ENDS: [&str; 2] = ["ます", "ましょう"];
+/// The same of sentences that say how something is, was or behaves.
+const JAPANESE_STATES: [&str; 17] = [
+    "あります", "います", "なります", "できます", "れます", "思います", "考えます", "使えます", "見えます", "含みます",
+    "持ちます", "返します", "残ります", "示します", "かかります", "異なります", "サポートします",
 ];
-/// Openings of announcements in Japanese, and the endings that go with them.
-const JAPANESE: ([&str; 7], [&str; 4]) = (
-    ["まず", "次に", "では", "それでは", "これから", "続いて", "続けて"],
-    ["します", "みます", "いきます", "ましょう"],
-);
+/// Questions to oneself within a sentence, which the next lines answer.
+const ASIDES: [&str; 4] = [" let me check ", " let me see ", " let me verify ", " let me look "];
 /// Fillers before an announcement: "Good. Now ...", "OK, ...".
 const LEADS: [&str; 8] = ["Now, ", "OK, ", "Okay, ", "Great, ", "Good, ", "Perfect, ", "So ", "And "];
 
 /// Whether the sentence only announces what is done next. One that gives a reason or a condition says more.
 pub(super) fn is_announcement(sentence: &str) -> bool {
+    announces_step(sentence) && !gives_a_reason(sentence)
+}
+
+/// Whether the sentence announces what is done next, whatever else it says.
+pub(super) fn announces_step(sentence: &str) -> bool {
     let bare = LEADS.iter().find_map(|lead| sentence.strip_prefix(lead)).unwrap_or(sentence);
-    let end = bare.trim_end_matches(['。', '！', '.', ':', '：', '!', '…']);
     let in_japanese = || {
-        let (starts, ends) = &JAPANESE;
-        let has_subject = || bare.contains(['は', 'が']);
-        starts.iter().any(|start| bare.starts_with(start)) && ends.iter().any(|mark| end.ends_with(mark))
-            || JAPANESE_ENDS.iter().any(|mark| end.ends_with(mark)) && !has_subject()
+        let is_led = JAPANESE_STARTS.iter().any(|start| bare.starts_with(start));
+        ends_as_intention(bare) && (is_led || !bare.contains(['は', 'が']))
+            || bare.trim_end_matches(STOPS).ends_with("させてください")
     };
     let is_led = || bare.starts_with(|c: char| !c.is_ascii() || c.is_ascii_uppercase());
-    is_led() && (STARTS.iter().any(|start| bare.starts_with(start)) || in_japanese()) && !gives_a_reason(bare)
+    is_led() && STARTS.iter().any(|start| bare.starts_with(start))
+        || ASIDES.iter().any(|aside| bare.contains(aside))
+        || in_japanese()
 }
+
+/// Whether a Japanese sentence ends in the form of what is done next, or always.
+pub(super) fn ends_as_intention(sentence: &str) -> bool {
+    let end = sentence.trim_end_matches(STOPS);
+    let ends_so = |marks: &[&str]| marks.iter().any(|mark| end.ends_with(mark));
+    ends_so(&JAPANESE_ENDS) && !ends_so(&JAPANESE_STATES)
+}
+
+/// Marks at the end of a sentence.
+const STOPS: [char; 7] = ['。', '！', '.', ':', '：', '!', '…'];
 
 /// Openings of remarks that only say that something was understood.
 const UNDERSTOOD: [&str; 8] = [
     "Now I understand", "Now I have a ", "Now I see", "Now I can see", "I understand", "I see the ", "I can see the ",
     "I have a clear ",
 ];
+/// The same at the end of remarks in Japanese.
+const UNDERSTOOD_WIDE: [&str; 4] = ["を把握しました", "を確認しました", "を理解しました", "明確になりました"];
 /// A longer remark says what it was.
 const LONGEST_REMARK: usize = 90;
 
@@ -68,7 +86,8 @@ pub(super) fn is_acknowledgement(sentence: &str) -> bool {
         is_stop() || GENERIC.split_whitespace().any(|generic| generic.eq_ignore_ascii_case(word.text))
     };
     let found = FOUND.iter().find_map(|start| sentence.strip_prefix(start)).filter(|_| is_short());
-    UNDERSTOOD.iter().any(|start| sentence.starts_with(start)) && is_plain() && !gives_a_reason(sentence)
+    let is_wide = || UNDERSTOOD_WIDE.iter().any(|end| sentence.trim_end_matches(STOPS).ends_with(end));
+    (UNDERSTOOD.iter().any(|start| sentence.starts_with(start)) || is_wide()) && is_plain() && !gives_a_reason(sentence)
         || found.is_some_and(|what| split_words(what).all(is_generic))
 }
 
@@ -78,7 +97,7 @@ fn gives_a_reason(sentence: &str) -> bool {
         "因为", "ので", "ため", "れば", "たら",
     ]
     .iter()
-    .any(|mark| sentence.contains(mark))
+    .any(|mark| sentence.contains(mark) && !(*mark == "ため" && sentence.contains("するため")))
 }
 
 #[cfg(test)]
@@ -108,6 +127,19 @@ mod tests {
             "まず設定が壊れている。",
             "Ich denke, das ist falsch.",
         ] {
+            assert!(!is_announcement(text), "{text}");
+        }
+        for text in [
+            "todo.md を更新します。",
+            "`npx skills` の validate コマンドの有無を確認します。",
+            "残りの要件を確認させてください。",
+            "実装計画を設計するため、影響ファイルの正確な内容を確認します。",
+            "The backfill is new — let me check if `a.rs` handles it.",
+        ] {
+            assert!(is_announcement(text), "{text}");
+        }
+        for text in ["direnv でシェルに入るだけで自動的に有効化されます。", "設定は `a.rs` にあります。"]
+        {
             assert!(!is_announcement(text), "{text}");
         }
         assert!(is_announcement("調査結果をまとめます。") && !is_announcement("この関数は結果をまとめます。"));

@@ -55,7 +55,9 @@ const TURNS: [&str; 12] = [
 
 /// Whether the piece gives another meaning to the one before, with which it stands.
 pub(super) fn revises_previous(piece: &Piece<'_>) -> bool {
-    is_prose(piece) && TURNS.iter().any(|start| piece.text.starts_with(start))
+    let goes_on =
+        || piece.join == PieceJoin::Sentence && ["- ", "– ", "— "].iter().any(|dash| piece.text.starts_with(dash));
+    is_prose(piece) && (TURNS.iter().any(|start| piece.text.starts_with(start)) || goes_on())
 }
 
 /// Whether a sentence after a question offers something else, and is no answer.

@@ -28,5 +28,7 @@ pub use piece::{Piece, PieceJoin, PieceKind};
 pub use segment::split_into_pieces;
 pub(crate) use sentence::floor_char_boundary;
 pub use shape::WordShape;
-pub use statement::{Statement, find_replaced, is_momentary, reviewed_file};
+pub use statement::{
+    Statement, approves_whole, find_replaced, holds_until_change, is_momentary, names_fault, reviewed_file,
+};
 pub use words::{Word, fold_hash, split_words};

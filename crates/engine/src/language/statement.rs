@@ -181,7 +181,9 @@ const NEXT: [&str; 9] =
 #[must_use]
 pub fn is_momentary(text: &str) -> bool {
     let lower = text.to_lowercase();
-    lower.contains("[ ]") || NEXT.iter().any(|phrase| lower.contains(phrase))
+    // The phrase at the end names a list.
+    let is_said = |rest: &str| !["", "です"].contains(&rest.trim_matches(|c: char| !c.is_alphanumeric()));
+    lower.contains("[ ]") || NEXT.iter().any(|phrase| lower.split_once(phrase).is_some_and(|(_, rest)| is_said(rest)))
 }
 
 /// The name of the file in a numbered point about a line of it, as reviews have them: "2. `src/a.rs:42` - ...". Such a point holds
@@ -193,6 +195,41 @@ pub fn reviewed_file(text: &str) -> Option<&str> {
     let (path, line) = place.split_once(':')?;
     let is_point = number.bytes().all(|byte| byte.is_ascii_digit()) && line.starts_with(|c: char| c.is_ascii_digit());
     path.rsplit('/').next().filter(|_| is_point)
+}
+
+/// Phrases of verdicts on all that there was.
+const APPROVALS: [&str; 20] = [
+    "ready to merge", "ready to ship", "ready to go", "ready for review", "ready for production", "safe to merge",
+    "good to merge", "good to go", "lgtm", "looks good", "all good", "no blocking", "everything is done",
+    "everything is complete", "everything completed", "everything works", "問題ありません", "すべて完了", "全て完了",
+    "全部完成",
+];
+/// Words of something that is wrong.
+const FAULTS: [&str; 25] = [
+    "issue", "problem", "bug", "wrong", "missing", "brittle", "incorrect", "duplicate", "unused", "confusing",
+    "root cause", "not work", "n't ", "prevent", "blocks", "expects", "instead of", "still calling", "問題", "矛盾",
+    "ないため", "ません", "誤り", "不足", "原因",
+];
+
+/// Whether the text approves of all that there was: the next change is not a part of that.
+#[must_use]
+pub fn approves_whole(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    APPROVALS.iter().any(|phrase| lower.contains(phrase))
+}
+
+/// Whether the text names something that is wrong.
+#[must_use]
+pub fn names_fault(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    FAULTS.iter().any(|fault| lower.contains(fault))
+}
+
+/// Whether the statement holds only until something is changed: a fault, a verdict on all that there was, a command to be run next.
+#[must_use]
+pub fn holds_until_change(text: &str) -> bool {
+    let is_command = |span: &str| span.strip_prefix('/').is_some_and(|command| !command.contains(['/', '.']));
+    approves_whole(text) || names_fault(text) || text.split('`').skip(1).step_by(2).any(is_command)
 }
 
 #[cfg(test)]

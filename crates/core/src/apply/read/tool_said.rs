@@ -77,8 +77,10 @@ impl PendingCall {
         let string = |key: &str| input.string_value(key.as_bytes());
         let told = match tool.as_str() {
             "Read" | "NotebookRead" | "Glob" | "Grep" | "LS" | "TodoWrite" | "TodoRead" | "TaskCreate"
-            | "TaskUpdate" | "TaskList" | "TaskGet" | "ToolSearch" | "Skill" => ResultDetail::Looked,
-            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "KillShell" | "KillBash" => ResultDetail::Nothing,
+            | "TaskUpdate" | "TaskList" | "TaskGet" | "ToolSearch" => ResultDetail::Looked,
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "KillShell" | "KillBash" | "Skill" => {
+                ResultDetail::Nothing
+            }
             "Bash" | "PowerShell" => {
                 let script = ShellScript::parse(&string("command").unwrap_or_default());
                 ResultDetail::Briefly(if is_read_only_script(&script) { SHOWN } else { DONE })

@@ -7,7 +7,7 @@ use super::marks::{is_about_checks, says_all_pass};
 use super::part::{InputPart, PartRole};
 use super::prompt::steps_ordered_once;
 use super::section::Section;
-use crate::language::{is_momentary, reviewed_file};
+use crate::language::{approves_whole, holds_until_change, is_momentary, names_fault, reviewed_file};
 
 /// Moves what held only when it was said from *Open* to *Also*, all but the newest.
 pub(super) fn demote_momentary(candidates: &mut [Candidate<'_>]) {
@@ -19,7 +19,7 @@ pub(super) fn demote_momentary(candidates: &mut [Candidate<'_>]) {
 }
 
 /// The zone of the last change of each file, by its name.
-pub(super) fn last_edits<'p>(parts: &'p [InputPart<'_>]) -> HashMap<&'p str, usize> {
+fn last_edits<'p>(parts: &'p [InputPart<'_>]) -> HashMap<&'p str, usize> {
     let file = |text: &'p str| {
         let (tool, path) = text.split_once(' ')?;
         ["Edit", "MultiEdit", "Write"].contains(&tool).then(|| path.rsplit('/').next()).flatten()
@@ -33,16 +33,26 @@ fn is_report(text: &str) -> bool {
     ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool))
 }
 
-/// Drops failures of checks that all passed later, moves orders that were carried out to *Asked*, drops steps that a later command took, and points about lines of files that were changed
-/// later.
-pub(super) fn drop_closed(
-    candidates: &mut Vec<Candidate<'_>>,
-    steps: &HashMap<&str, usize>,
-    edits: &HashMap<&str, usize>,
-) {
+/// Drops failures of checks that all passed later, steps that a later command or prompt took, points about lines of files that were
+/// changed later, faults of files that were changed before something succeeded, and verdicts on what was changed later. Moves
+/// orders that were carried out to *Asked*.
+pub(super) fn drop_closed(candidates: &mut Vec<Candidate<'_>>, steps: &HashMap<&str, usize>, parts: &[InputPart<'_>]) {
     let passed =
         candidates.iter().filter(|it| it.section != Section::Failed && says_all_pass(&it.text)).map(|it| it.zone);
     let passed = passed.max().unwrap_or_default();
+    let edits = last_edits(parts);
+    let changed = edits.values().max().copied().unwrap_or_default();
+    let succeeded = parts.iter().filter(|part| part.succeeds()).map(|part| part.zone).max().unwrap_or_default();
+    let is_carried = |part: &&InputPart<'_>| {
+        matches!(part.role, PartRole::Item(Section::Done | Section::Found | Section::Open | Section::Also))
+    };
+    let carried = parts.iter().filter(is_carried).map(|part| part.zone).max().unwrap_or_default();
+    let is_mended = |candidate: &Candidate<'_>| {
+        let is_of_file = |(file, edited): (&&str, &usize)| {
+            candidate.zone < *edited && *edited < succeeded && names_word(&candidate.text, file)
+        };
+        edits.iter().any(is_of_file) && names_fault(&candidate.text)
+    };
     // An order for one act lays nothing down once it was carried out.
     for candidate in candidates.iter_mut().filter(|it| it.section == Section::Constraints) {
         let zone = candidate.zone;
@@ -52,18 +62,50 @@ pub(super) fn drop_closed(
         }
     }
     candidates.retain(|candidate| match candidate.section {
+        _ if candidate.is_certain => true,
         // The report of a command is over when the command succeeds, and not because something else passed.
-        Section::Failed => candidate.zone >= passed || is_report(&candidate.text) || !is_about_checks(&candidate.text),
+        Section::Failed if is_report(&candidate.text) => true,
+        Section::Failed => (candidate.zone >= passed || !is_about_checks(&candidate.text)) && !is_mended(candidate),
         Section::Open => {
             let first = candidate.text.split(' ').next().unwrap_or_default().to_lowercase();
-            steps.get(first.as_str()).is_none_or(|taken| candidate.zone >= *taken)
+            steps.get(first.as_str()).is_none_or(|taken| candidate.zone >= *taken) && !is_taken(candidate, parts)
         }
-        Section::Found | Section::Also => {
+        Section::Found | Section::Also | Section::Done => {
             let edited = reviewed_file(&candidate.text).and_then(|file| edits.get(file));
-            edited.is_none_or(|edited| candidate.zone >= *edited)
+            // A later summary carries on what still holds of an earlier one.
+            let is_done = candidate.section == Section::Done;
+            let is_outdated = candidate.zone < changed.max(carried) && approves_whole(&candidate.text)
+                || !is_done && candidate.zone < carried && holds_until_change(&candidate.text)
+                || !is_done && (is_mended(candidate) || is_taken(candidate, parts));
+            edited.is_none_or(|edited| candidate.zone >= *edited) && !is_outdated
         }
         _ => true,
     });
+}
+
+/// Whether a later prompt or call names the command that the candidate names as a step, or what its next step names.
+fn is_taken(candidate: &Candidate<'_>, parts: &[InputPart<'_>]) -> bool {
+    let is_next = candidate.section == Section::Open && is_momentary(&candidate.text);
+    let spans = candidate.text.split('`').skip(1).step_by(2);
+    let mut names = spans.map(|span| if span.starts_with('/') { span.split(' ').next().unwrap_or(span) } else { span });
+    names.any(|name| {
+        let command = name.strip_prefix('/').filter(|command| !command.contains(['/', '.']));
+        let takes = |line: &str| match command {
+            Some(command) => line.split(' ').next() == Some(name) || line.strip_prefix("Skill ") == Some(command),
+            None => is_next && name.len() > 3 && names_word(line, name),
+        };
+        let later = parts.iter().filter(|part| part.zone > candidate.zone && part.role.is_of_person_or_tool());
+        later.filter_map(|part| part.text.lines().next()).any(takes)
+    })
+}
+
+/// Whether `text` has `name` as a word of its own.
+fn names_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at + name.len()..).unwrap_or_default());
+        !before.ends_with(is_part) && !behind.starts_with(is_part)
+    })
 }
 
 /// The failures that later reports of commands replace.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::super::announce::announces_step;
 use crate::language::{Word, WordShape, character_pairs, is_momentary, reports_error, split_words};
 
 /// Words that lay down a rule or a preference, beside those of the class `RULE`.
@@ -27,8 +28,13 @@ const DECIDES: &str = "decided chose chosen picked settled agreed opted rejected
 /// Words with which something that was done is reported.
 const DONE: &str = "fixed resolved implemented added changed created completed finished done updated removed renamed merged committed pushed \
     succeeded deployed migrated refactored installed verified successfully \
-    behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado \
-    完成 修复 修正 追加 解决 完了 成功 通过";
+    behoben erledigt fertig hinzugefügt erstellt corrigé terminé ajouté créé corregido terminado añadido creado";
+/// The same in Chinese and Japanese, where a word may also be a part of a name: "完了条件".
+const WIDE_DONE: [&str; 8] = ["完成", "完了", "成功", "通过", "解决", "修复", "修正", "追加"];
+/// So many of these say so where a statement ends with them.
+const RESULTS: usize = 5;
+/// The ways in which a statement goes on behind such a word that says what was done.
+const WIDE_PAST: [&str; 9] = ["しました", "した", "し", "して", "されました", "できました", "です", "済み", "済"];
 /// Phrases of the same: what works may do so at times.
 const DONE_PHRASES: [&str; 10] = [
     "[x]", "all green", "is complete", "✅ complete", "works since", "works now", "now works", "works correctly",
@@ -51,8 +57,11 @@ const ARTICLES: [&str; 16] =
     ["the", "a", "an", "this", "that", "its", "their", "your", "our", "my", "der", "die", "das", "le", "la", "el"];
 /// Words that turn what is said behind them into its opposite.
 const NEGATIONS: [&str; 9] = ["not", "never", "cannot", "nicht", "nie", "kein", "ohne", "pas", "sin"];
-/// Forms by which a Japanese sentence says that something was done: the words alone may name it, or ask for it.
-const JAPANESE_PAST: [&str; 3] = ["した", "完了", "済"];
+/// Labels of the parts of a plan, and of what is to be reached.
+const PLANNED: [&str; 14] = [
+    "what", "how", "where", "why", "verify", "acceptance", "criteria", "success criteria", "acceptance criteria",
+    "test plan", "完了条件", "受け入れ条件", "成功基準", "検証",
+];
 
 /// Words with which something that failed is reported.
 const FAILURES: &str = "failed fails failing crashed crashes broke breaks broken panicked errored hangs corrupted \
@@ -93,6 +102,10 @@ pub(super) struct StatementMarks {
     pub(super) requests: bool,
     /// It stands for choice, and was not chosen.
     pub(super) is_option: bool,
+    /// It says what is meant to be, or what somebody said.
+    pub(super) is_apart: bool,
+    /// It announces what is done next.
+    pub(super) announces: bool,
 }
 
 /// The lists of words that a text in lower case has one of, as bits.
@@ -208,6 +221,61 @@ fn is_option_label(body: &str) -> bool {
     is_letter || starts.iter().any(|start| body.starts_with(start))
 }
 
+/// Whether the text is a label of a plan or of criteria, or begins with one: "Verify: all tests pass".
+pub(super) fn is_planned(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
+    let label = body.split([':', '：', '*', '\n']).next().unwrap_or_default().trim();
+    PLANNED
+        .iter()
+        .any(|planned| label == *planned || label.strip_prefix(planned).is_some_and(|rest| rest.starts_with(" for ")))
+}
+
+/// Whether the text is the heading of what the person may do next.
+pub(super) fn offers_steps(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["next step", "what's next", "you can:", "you can run", "run one of", "次のステップ", "下一步"]
+        .iter()
+        .any(|words| lower.contains(words))
+}
+
+/// Whether the text is a quotation, or opens one that it does not close.
+fn is_quoted(text: &str) -> bool {
+    let body = text.split_once(": ").map(|(_, said)| said).filter(|said| said.starts_with('"')).unwrap_or(text);
+    let body = body.trim_start_matches(['-', '*', ' ']);
+    let is_open = |open: char, close: char| text.matches(open).count() > text.matches(close).count();
+    let is_whole =
+        |open: char, close: char| body.starts_with(open) && body.trim_end_matches(['.', '。']).ends_with(close);
+    text.matches('"').count() % 2 == 1
+        || is_whole('"', '"') && text.matches('"').count() == 2
+        || [('“', '”'), ('「', '」')].into_iter().any(|(open, close)| is_open(open, close) || is_whole(open, close))
+        || body.starts_with("> ")
+}
+
+/// Whether a word of `WIDE_DONE` in `lower` says that something was done.
+fn has_wide_deed(lower: &str) -> bool {
+    WIDE_DONE.iter().enumerate().any(|(n, word)| {
+        lower.match_indices(word).any(|(at, _)| {
+            let (before, behind) = (lower.get(..at), lower.get(at + word.len()..));
+            let (before, behind) = (before.unwrap_or_default(), behind.unwrap_or_default());
+            let ends = || behind.trim_start_matches([' ', '*', ')', '）']).is_empty() || behind.starts_with(ENDS);
+            let clause = behind.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            !before.ends_with(['未', '没', '有', '不'])
+                && (n < RESULTS && ends()
+                    || clause.starts_with('了')
+                    || before.ends_with('已')
+                    || WIDE_PAST.contains(&clause))
+        })
+    })
+}
+
+fn has_kana(text: &str) -> bool {
+    text.contains(|c| ('\u{3040}'..='\u{309f}').contains(&c))
+}
+
+/// Marks at the end of a statement.
+const ENDS: [char; 7] = ['。', '！', '.', '!', ':', '：', '✅'];
+
 /// Whether the text says that all tests or checks pass.
 pub(super) fn says_all_pass(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -257,9 +325,10 @@ impl StatementMarks {
         let body = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
         // Words behind a check mark may be an advantage.
         let is_ticked = any(&["✅", "✓"]) && !body.starts_with(['✅', '✓']);
-        let is_past = || !lower.contains(|c| ('\u{3040}'..='\u{309f}').contains(&c)) || any(&JAPANESE_PAST);
         let is_asked_for = || any(&[" still ", " need to ", " needs to ", " should "]);
-        let has_deed = affirmed_word_lists(&without_asides(&lower)) & DEED != 0 && is_past() && !is_asked_for();
+        let said = without_asides(&lower);
+        let has_deed =
+            (affirmed_word_lists(&said) & DEED != 0 && !has_kana(&said) || has_wide_deed(&said)) && !is_asked_for();
         let guesses = any(&GUESSES);
         let affirmed_rest = word_lists_in(&without_quoted(&lower, '"')) & REMAINDER != 0;
         let all_passed = passes_checks(&lower) && !any(&[" should "]);
@@ -277,7 +346,7 @@ impl StatementMarks {
                 .next()
                 .is_some_and(|word| word.shape != WordShape::Ideographs && word_lists_of(word) & DEED != 0),
             informs: body.ends_with(['.', '。'])
-                && !body.ends_with("..")
+                && !["..", "ですね。"].iter().any(|end| body.ends_with(end))
                 && !["i ", "i'", "now i ", "let ", "if ", "you "].iter().any(|start| body.starts_with(start))
                 && !is_ordered_step(body)
                 && has_value(text),
@@ -298,10 +367,12 @@ impl StatementMarks {
                     || reports_error(&without_quoted(text, '`')) && !any(&["❌", "exit code"])
                     || any(&["not work", "n't work", "got an error", "エラーが", "エラーで", "エラーにな"])),
             guesses,
-            states: any(&[" currently ", " is now ", " now ", " are now "]),
+            states: any(&[" currently ", " now "]) && !any(&[" should "]),
             requests: any(&["ください", "please ", "let me know"]),
             asks: lower.trim_end().ends_with(['?', '？'])
                 || any(&["wondering", "sounds like", "sound like", "not sure"]),
+            is_apart: is_planned(text) || is_quoted(&without_quoted(text, '`')),
+            announces: announces_step(text),
             is_option: is_option_label(body) || ["if you ", "would you"].iter().any(|start| body.starts_with(start)),
         }
     }

@@ -78,17 +78,22 @@ pub(super) fn set_current_work(parts: &mut Vec<InputPart<'_>>, prompts: PromptTr
     parts.extend(now);
 }
 
-/// A line of the last calls among `parts`, in few words each; empty if there are none.
+/// A line of the last calls among `parts`, in few words each, with their outcome; empty if there are none.
 fn calls_since(parts: &[InputPart<'_>]) -> String {
-    let calls = parts.iter().filter(|part| part.role == PartRole::Tool).filter_map(|part| part.text.lines().next());
-    let calls: Vec<&str> = calls.collect();
+    let calls: Vec<&InputPart<'_>> = parts.iter().filter(|part| part.role == PartRole::Tool).collect();
     let newest = calls.get(calls.len().saturating_sub(SINCE)..).unwrap_or_default();
-    let brief = |line: &&str| {
+    let brief = |part: &&InputPart<'_>| {
+        let line = part.text.lines().next().unwrap_or_default();
         let call = line.split(": ").next().unwrap_or(line).trim_end_matches(':');
         let call = call.strip_suffix(" failed").unwrap_or(call);
-        let ending = [(" failed: ", " (failed)"), (": no result", " (no result)")];
-        let ending = ending.iter().find(|(mark, _)| line.contains(mark)).map_or("", |(_, ending)| ending);
-        format!("{}{ending}", clip_text(call, CALL))
+        let outcome = match () {
+            () if line.contains(" failed: ") => "failed",
+            () if line.ends_with(": no result") => "no result",
+            () if part.was_stopped() => "stopped by the person",
+            () if part.section_of_report() == Section::Failed => "printed an error",
+            () => "ok",
+        };
+        format!("{} ({outcome})", clip_text(call, CALL))
     };
     let newest: Vec<String> = newest.iter().map(brief).collect();
     if newest.is_empty() { String::new() } else { format!("\n{SINCE_THEN}{}", newest.join("; ")) }

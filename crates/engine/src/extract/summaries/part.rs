@@ -35,6 +35,8 @@ pub(super) enum PartRole {
     Answer,
     /// The instructions of a slash command or a skill, in short.
     Instructions,
+    /// A plan that the person agreed to.
+    Plan,
     /// The last words of the model before somebody else spoke.
     Conclusion,
     Speech,
@@ -51,6 +53,9 @@ const OUTPUT: usize = 1000;
 const REPORT: usize = 4000;
 const SHORT: usize = 280;
 const SHORT_REPORT: usize = 100;
+
+/// The opening of the text of a plan.
+const PLAN: &str = "The plan, which the person agreed to:";
 
 impl<'t> InputPart<'t> {
     /// The parts of `wanted`, oldest first; `shorten` brings a text down to so many UTF-16 units.
@@ -79,6 +84,7 @@ impl<'t> InputPart<'t> {
                 "user" => PartRole::Prompt,
                 "tool" => PartRole::Tool,
                 "instructions" => PartRole::Instructions,
+                "assistant" if text.starts_with(PLAN) => PartRole::Plan,
                 "assistant" if !goes_on => PartRole::Conclusion,
                 _ => PartRole::Speech,
             };
@@ -271,8 +277,15 @@ impl PartRole {
         match self {
             Self::Prompt | Self::Goal | Self::Answer => Speaker::Person,
             Self::Tool => Speaker::Tool,
-            Self::Item(_) | Self::Loose(_) | Self::Instructions | Self::Conclusion | Self::Speech => Speaker::Model,
+            Self::Item(_) | Self::Loose(_) | Self::Instructions | Self::Plan | Self::Conclusion | Self::Speech => {
+                Speaker::Model
+            }
         }
+    }
+
+    /// Whether it is a prompt or a call.
+    pub(super) const fn is_of_person_or_tool(self) -> bool {
+        matches!(self, Self::Prompt | Self::Goal | Self::Answer | Self::Tool)
     }
 
     /// The factor on the worth of its items.
@@ -286,7 +299,7 @@ impl PartRole {
                 Section::Failed => 0.9,
                 _ => 0.3,
             },
-            Self::Item(_) | Self::Loose(_) | Self::Instructions | Self::Speech => 1.0,
+            Self::Item(_) | Self::Loose(_) | Self::Instructions | Self::Plan | Self::Speech => 1.0,
         }
     }
 }
@@ -331,7 +344,12 @@ impl InputPart<'_> {
             }
             PartRole::Prompt if prompts == PromptTreatment::Whole => Some(Section::Asked),
             PartRole::Tool if self.text.len() <= REPORT => Some(self.section_of_report()),
-            PartRole::Prompt | PartRole::Loose(_) | PartRole::Conclusion | PartRole::Speech | PartRole::Tool => None,
+            PartRole::Prompt
+            | PartRole::Loose(_)
+            | PartRole::Plan
+            | PartRole::Conclusion
+            | PartRole::Speech
+            | PartRole::Tool => None,
         }
     }
 
@@ -362,6 +380,11 @@ impl InputPart<'_> {
             (PartRole::Tool, _) | (_, PieceKind::Log) => Section::of(text, classes, Speaker::Tool),
             (_, PieceKind::Code | PieceKind::Row) => Section::Also,
             (PartRole::Loose(Some(section)), _) => section,
+            // A plan says what is to be, not what is.
+            (PartRole::Plan, _) => match Section::of(text, classes, Speaker::Model) {
+                Section::Decided => Section::Decided,
+                _ => Section::Also,
+            },
             _ => Section::of(text, classes, self.role.author()),
         }
     }

@@ -120,7 +120,14 @@ impl Section {
     fn of_model(text: &str, classes: Classes) -> Self {
         let marks = StatementMarks::of(text);
         match () {
-            () if marks.is_option => Self::Also,
+            () if marks.is_option || marks.is_apart => Self::Also,
+            () if marks.announces => {
+                if marks.decides {
+                    Self::Decided
+                } else {
+                    Self::Also
+                }
+            }
             () if marks.is_open && !marks.asks => Self::Open,
             () if marks.succeeds && !marks.requests => Self::Done,
             () if marks.decides && !marks.asks => Self::Decided,
@@ -232,6 +239,19 @@ mod tests {
             ("The remaining ~20 ms is the call of `machine_id`", Section::Also),
             ("The remaining 20 tests need `a.rs`", Section::Open),
             ("方針が固まりました。", Section::Also),
+            // A word of success in a name, in a sentence that denies it, and in a plan.
+            ("1 つの遅いエンドポイントが他の成功したリクエストもキャンセルし、部分成功を返せない。", Section::Found),
+            ("`scope.md` - スコープ、完了条件、KPI", Section::Also),
+            ("`a.rs` の修正は完了していません。", Section::Found),
+            ("Verify: all tests of `a.rs` pass.", Section::Also),
+            ("frontmatter パース成功", Section::Done),
+            ("複数ターゲットの出力形式を明記 → 修正済み・resolve 済み", Section::Done),
+            ("已修复 `a.rs` 的问题。", Section::Done),
+            ("進捗状況と次のステップです。", Section::Also),
+            ("The platform should now work with `a.rs`!", Section::Also),
+            // A quotation, and one that is opened.
+            ("Or: \"Let me check `a.rs`.", Section::Also),
+            ("> SessionStart hooks have access to `CLAUDE_ENV_FILE`.", Section::Also),
         ] {
             assert_eq!(of(text, Speaker::Model), section, "{text}");
         }

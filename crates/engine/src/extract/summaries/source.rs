@@ -3,22 +3,23 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::announce::{is_acknowledgement, is_announcement};
+use super::super::announce::{announces_step, ends_as_intention, is_acknowledgement, is_announcement};
 use super::super::bonds::revises_previous;
 use super::super::features::{self, FeatureWeights, Features, PieceFeatures, utf16_len};
 use super::super::lift::{is_courtesy, kind_factor};
 use super::super::render::MARK;
 use super::super::repeats;
 use super::candidate::Candidate;
-use super::closed::{OutdatedFailures, demote_momentary, drop_closed, last_edits};
-use super::marks::labels_option;
+use super::closed::{OutdatedFailures, demote_momentary, drop_closed};
+use super::course::{PartCourse, follow_parts};
+use super::marks::{is_planned, labels_option, offers_steps};
 use super::part::{InputPart, PartRole};
 use super::prompt::answers_questions;
 use super::section::{Section, Speaker};
 use super::summary::item_units;
 use crate::PromptTreatment;
 use crate::language::{
-    Classes, Piece, PieceJoin, PieceKind, Statement, find_replaced, split_into_pieces, without_label,
+    Classes, Piece, PieceJoin, PieceKind, Statement, find_replaced, names_fault, split_into_pieces, without_label,
 };
 use crate::needs::Needs;
 
@@ -44,8 +45,9 @@ impl<'t> Candidates<'t> {
         let counts = repeats::count_repeats(&pieces);
         let mut candidates = Vec::new();
         let OutdatedFailures { parts: outdated, steps } = OutdatedFailures::of(parts);
-        for ((part, range), is_outdated) in parts.iter().zip(ranges).zip(outdated) {
-            let of_part = PartPieces { part, all: &pieces, features: &features, counts: &counts };
+        let courses = follow_parts(parts, &pieces, &ranges);
+        for (((part, range), is_outdated), course) in parts.iter().zip(ranges).zip(outdated).zip(courses) {
+            let of_part = PartPieces { part, course, all: &pieces, features: &features, counts: &counts };
             if part.is_in_ledger() || is_outdated {
                 continue;
             }
@@ -61,7 +63,7 @@ impl<'t> Candidates<'t> {
         }
         drop_replaced(&mut candidates);
         demote_momentary(&mut candidates);
-        drop_closed(&mut candidates, &steps, &last_edits(parts));
+        drop_closed(&mut candidates, &steps, parts);
         let n_zones = parts.last().map_or(1, |part| part.zone + 1);
         Self { candidates, features, n_zones }
     }
@@ -110,6 +112,7 @@ fn drop_replaced(candidates: &mut Vec<Candidate<'_>>) {
 /// The pieces of a part among those of all.
 struct PartPieces<'a, 't> {
     part: &'t InputPart<'t>,
+    course: PartCourse,
     all: &'a [Piece<'t>],
     features: &'a Features,
     counts: &'a [u32],
@@ -148,15 +151,29 @@ impl<'t> PartPieces<'_, 't> {
         })
     }
 
+    /// Whether it is what the model said in the messages.
+    const fn is_of_model(&self) -> bool {
+        matches!(self.part.role, PartRole::Speech | PartRole::Conclusion)
+    }
+
     /// Adds the candidates of the pieces in `range`.
     fn add_candidates(&self, range: Range<usize>, candidates: &mut Vec<Candidate<'t>>) {
         let (mut has_goal, mut is_in_option) = (false, false);
+        let mut lead = ListLead::None;
         let mut at = range.start;
         while at < range.end {
             let end = self.block_end(at, range.end);
             is_in_option =
                 end == at + 1 && self.all.get(at).is_some_and(|piece| goes_on_with_option(piece, is_in_option));
-            let mut candidate = if is_in_option { None } else { self.build_candidate(at..end, range.end) };
+            lead = self.all.get(at).filter(|_| self.is_of_model()).map_or(lead, |piece| lead.behind(piece));
+            // An offer is over when the person has said something.
+            let is_over = is_in_option || lead == ListLead::Offer && self.course.is_answered;
+            let mut candidate = if is_over { None } else { self.build_candidate(at..end, range.end) };
+            if let Some(planned) = candidate.as_mut().filter(|_| lead == ListLead::Plan)
+                && [Section::Done, Section::Failed, Section::Found, Section::Open].contains(&planned.section)
+            {
+                planned.section = Section::Also;
+            }
             // A client's account of the request opens with it, and goes on with how it was understood.
             if let Some(goal) = candidate.as_mut().filter(|it| it.section == Section::Goal)
                 && std::mem::replace(&mut has_goal, true)
@@ -208,6 +225,10 @@ impl<'t> PartPieces<'_, 't> {
         let whole = self.part.text.get(first.at..last.end())?;
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section_of_piece(whole, first.kind, classes);
+        let PartCourse { follows_change, is_stopped, is_mended, is_refuted, .. } = self.course;
+        // In a turn that changed nothing, what is done was done by others, or is an example.
+        let section =
+            if section == Section::Done && self.is_of_model() && !follows_change { Section::Also } else { section };
         // "All four parts are done:" says something without its list.
         let is_outcome = range_len == 1
             && first.is_introduction()
@@ -230,15 +251,23 @@ impl<'t> PartPieces<'_, 't> {
         // "Still failing." says not what.
         let is_bare = section == Section::Failed && carries.n_facts == 0 && text.split_whitespace().count() <= BARE;
         let is_exclaimed = text.ends_with(['!', '?']) && text.split_whitespace().count() <= EXCLAIMED;
-        let is_aside = section == Section::Also && (carries.n_facts == 0 || text.contains('│') || is_header());
+        // An advantage of something that is named elsewhere.
+        let is_torn = section == Section::Also && self.is_of_model() && text.starts_with(['✅', '❌']);
+        let is_aside =
+            is_torn || section == Section::Also && (carries.n_facts == 0 || text.contains('│') || is_header());
         let says_little =
             !matches!(self.part.role, PartRole::Loose(_)) && (is_word || is_bare || is_exclaimed || is_aside);
         let announces_or_nods = || {
             let text = text.trim_start();
             section != Section::Decided && (is_announcement(text) || carries.n_facts == 0 && is_acknowledgement(text))
+                || is_stopped && announces_step(text)
+                || self.part.role == PartRole::Speech && range.end == limit && ends_as_intention(text)
         };
+        let is_closed = (is_mended || is_refuted)
+            && matches!(section, Section::Found | Section::Failed | Section::Also)
+            && names_fault(&text);
         let only_introduces = range_len == 1 && first.is_introduction() && !is_outcome;
-        if is_said && (says_little || only_introduces || announces_or_nods()) {
+        if is_said && (says_little || only_introduces || is_closed || announces_or_nods()) {
             return None;
         }
         Some(Candidate {
@@ -268,6 +297,36 @@ fn goes_on_with_option(piece: &Piece<'_>, is_in_option: bool) -> bool {
         PieceKind::Sentence if piece.join == PieceJoin::Line => is_label(),
         PieceKind::Item => is_label() || is_in_option,
         _ => is_in_option,
+    }
+}
+
+/// The kind of the heading or line above a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ListLead {
+    /// It says nothing of its items, or there is none.
+    None,
+    /// They are for the person to choose from, or to do.
+    Offer,
+    /// They are a plan, or what is to be reached.
+    Plan,
+}
+
+impl ListLead {
+    /// The lead from `piece` on, which may be one.
+    fn behind(self, piece: &Piece<'_>) -> Self {
+        match piece.kind {
+            PieceKind::Heading => Self::of(piece.text),
+            PieceKind::Sentence if piece.is_introduction() && self == Self::None => Self::of(piece.text),
+            _ => self,
+        }
+    }
+
+    fn of(text: &str) -> Self {
+        match text {
+            _ if offers_steps(text) => Self::Offer,
+            _ if is_planned(text) => Self::Plan,
+            _ => Self::None,
+        }
     }
 }
 

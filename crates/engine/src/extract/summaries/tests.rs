@@ -777,12 +777,12 @@ fn k_11_what_was_being_done_has_the_calls_since_then_unless_the_person_answered(
         summary.split("\n\n").find(|block| block.starts_with("Now:")).unwrap_or_default().to_owned()
     };
     let calls = [said("tool", "Edit src/a.rs"), said("tool", "Bash git commit -m x: 1 file changed")];
-    let now = "Now:\n- Now commit and push.\n  Calls since then: Edit src/a.rs; Bash git commit -m x";
+    let now = "Now:\n- Now commit and push.\n  Calls since then: Edit src/a.rs (ok); Bash git commit -m x (ok)";
     assert_eq!(of(&calls), now);
     assert_eq!(of(&[]), "Now:\n- Now commit and push.");
     assert_eq!(of(&[said("user", "no, wait")]), "");
     let answered = [said("user", "no, wait"), calls[0].clone()];
-    assert_eq!(of(&answered), "Now:\n- Calls since then: Edit src/a.rs");
+    assert_eq!(of(&answered), "Now:\n- Calls since then: Edit src/a.rs (ok)");
     // Later, what was said since replaces them.
     let later = whole_summary_of(now, &[said("assistant", "It is pushed as 4f2a91c.")]);
     assert!(!later.contains("Calls since then"), "{later}");
@@ -968,4 +968,139 @@ fn k_11_an_order_that_was_carried_out_lays_nothing_down() {
         summary.contains("Constraints:\n- Never push to main.\n\n") && summary.contains("- You don't need"),
         "{summary}"
     );
+}
+
+/// The section of a summary under `heading`.
+fn section_under<'s>(summary: &'s str, heading: &str) -> &'s str {
+    summary.split("\n\n").find(|block| block.starts_with(heading)).unwrap_or_default()
+}
+
+// K-11
+#[test]
+fn k_11_calls_under_now_have_their_outcome() {
+    let messages = [
+        said("user", "Mend the importer of the shop, please."),
+        said("assistant", "The cause is in src/a.rs. Now rebase and push."),
+        said("tool", "Bash git rebase main: Successfully rebased"),
+        said("tool", "Bash git push failed: Exit code 1\nrejected"),
+        said("tool", "Bash git push --force: refused by the person"),
+    ];
+    let calls = "Bash git rebase main (ok); Bash git push (failed); Bash git push --force (stopped by the person)";
+    let summary = whole_summary_of("", &messages);
+    assert!(section_under(&summary, "Now:").ends_with(calls), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_what_was_announced_is_no_finding_and_void_when_the_person_stopped_it() {
+    let messages = [
+        said("user", "レビューを見て、指摘に対応してください。"),
+        said(
+            "assistant",
+            "`flake.nix` に `packages` がありません。`SKILL.md` から `nix run` を削除するので更新します。",
+        ),
+        said("tool", "Edit skills/SKILL.md"),
+        said("system", "The person interrupted the work."),
+        said("user", "いや、対応するようにすべき"),
+        said("assistant", "`todo.md` を更新します。"),
+        said("tool", "Edit tasks/todo.md"),
+        said("assistant", "`a.rs` の全ソースを確認しました。`add` で `b.rs` が正しく認識されるか検証します。"),
+        said("assistant", "The backfill of `first_prompt` is new — let me check if `a.rs` still needs it."),
+        said("assistant", "`a.rs` reads `first_prompt` in line 40."),
+    ];
+    let summary = whole_summary_of("", &messages);
+    assert!(!summary.contains("`b.rs`") && !summary.contains("削除する") && !summary.contains("todo.md"), "{summary}");
+    assert!(!summary.contains("Open:") && summary.contains("`packages` がありません"), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_a_step_is_closed_when_what_it_names_was_run() {
+    let step = "PR マージ後、`/kitchen:prep` の TODO が残ります。";
+    let next = "The next step is to create `feat/zstd`.";
+    let is_open = |later: MessageToSummarize| {
+        let said_then =
+            [said("user", "Make the importer read zstd."), said("assistant", step), said("assistant", next)];
+        let messages: Vec<_> = said_then.into_iter().chain([later, said("assistant", "I look at `a.rs`.")]).collect();
+        let summary = whole_summary_of("", &messages);
+        (summary.contains("kitchen:prep` の"), summary.contains("to create `feat/zstd`"))
+    };
+    assert_eq!(is_open(said("tool", "Bash ls: a.rs")), (true, true));
+    assert_eq!(is_open(said("user", "/kitchen:prep #6")), (false, true));
+    assert_eq!(is_open(said("tool", "Skill kitchen:prep")), (false, true));
+    assert_eq!(is_open(said("tool", "Bash git switch -c feat/zstd: done")), (true, false));
+}
+
+// K-11
+#[test]
+fn k_11_nothing_is_done_where_nothing_was_changed() {
+    let report = said("assistant", "The stamp bug of `mail.rs` only got fixed because testers looked.");
+    let asked = said("user", "Read the research about the shop.");
+    let of = |calls: &[MessageToSummarize]| {
+        let messages: Vec<_> = std::iter::once(&asked).chain(calls).chain([&report, &asked]).cloned().collect();
+        whole_summary_of("", &messages).contains("Done:")
+    };
+    assert!(!of(&[said("tool", "WebFetch https://example.org: A paper"), said("tool", "Bash ls papers: one.pdf")]));
+    assert!(of(&[said("tool", "Edit src/mail.rs")]));
+}
+
+// K-11
+#[test]
+fn k_11_a_plan_its_criteria_and_offers_that_were_answered_are_no_state() {
+    let messages = [
+        said("user", "Let the importer of the shop read zstd."),
+        said(
+            "assistant",
+            "The plan, which the person agreed to:\n1. Added `zstd.rs`\nVerify: all tests of `zstd.rs` pass.",
+        ),
+        said("tool", "Write src/zstd.rs"),
+        said(
+            "assistant",
+            "`zstd.rs` is created.\n\n## Success criteria for the reader\n- [ ] Read `a.zst`\n- [ ] Read `b.zst`\n\n\
+             **Next steps:**\n- Submit: `erk plan submit 8026`",
+        ),
+        said("user", "Good, go on with the writer here."),
+        said("assistant", "It is in `writer.rs`."),
+    ];
+    let summary = whole_summary_of("", &messages);
+    assert_snapshot!(section_under(&summary, "Done:"), @"
+    Done:
+    - `zstd.rs` is created.
+    ");
+    assert!(!summary.contains("Open:") && !summary.contains("erk plan submit"), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_a_verdict_on_all_falls_with_the_next_change() {
+    let verdict = said("assistant", "**Ready to merge** - the two commits of `a.rs` are small.");
+    let of = |rest: &[MessageToSummarize]| {
+        let first = [said("user", "Review this branch of the shop."), verdict.clone(), said("user", "Also the hook.")];
+        whole_summary_of("", &first.iter().chain(rest).cloned().collect::<Vec<_>>()).contains("Ready to merge")
+    };
+    assert!(of(&[said("tool", "Bash git log: 4f2a91c")]));
+    assert!(!of(&[said("tool", "Edit .claude/settings.json"), said("assistant", "It is in `settings.json`.")]));
+}
+
+// K-11
+#[test]
+fn k_11_faults_that_were_mended_and_causes_that_were_not_are_gone() {
+    let fault = "The problem is that `Reader` has two copies of `parse_line`. I look at both.";
+    let guess = "The issue is that `Close()` waits for `batch_upload`. Let me try a shorter timeout:";
+    let named = "`lexer.rs` has a bug: `next_token` skips the last sign.";
+    let of = |rest: &[&str]| {
+        let mut messages = vec![said("user", "Find out why the shop is slow."), said("assistant", named)];
+        for text in rest {
+            let is_call = ["Edit", "Bash"].iter().any(|tool| text.starts_with(tool));
+            messages.push(said(if is_call { "tool" } else { "assistant" }, text));
+        }
+        messages.push(said("assistant", "`c.rs` is next to `d.rs`."));
+        let summary = whole_summary_of("", &messages);
+        [summary.contains("parse_line"), summary.contains("batch_upload"), summary.contains("next_token")]
+    };
+    let edit = "Edit src/reader.rs";
+    assert_eq!(of(&[fault, edit, guess]), [true, true, true]);
+    assert_eq!(of(&[fault, edit, "Bash cargo test: 12 passed", guess]), [false, true, true]);
+    assert_eq!(of(&[guess, "Edit src/lexer.rs", "Still ~800 ms in `Close()`."]), [false, false, true]);
+    assert_eq!(of(&["Edit src/lexer.rs", "Bash cargo test: 12 passed"]), [false, false, false]);
 }

@@ -1,0 +1,106 @@
+//! The course of the work around each part: what came before it, and what became of what it says.
+
+use std::ops::Range;
+
+use super::super::announce::is_announcement;
+use super::part::{InputPart, PartRole};
+use super::section::Section;
+use crate::language::Piece;
+
+/// The course of the work around a part.
+#[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself, and any may go with any")]
+pub(super) struct PartCourse {
+    /// Something may have been changed before it in its turn.
+    pub(super) follows_change: bool,
+    /// The person stopped the calls that it introduces.
+    pub(super) is_stopped: bool,
+    /// A file was changed right after it, and then a command succeeded.
+    pub(super) is_mended: bool,
+    /// Something was tried after it, and the words after that take it back.
+    pub(super) is_refuted: bool,
+    /// The person said something later.
+    pub(super) is_answered: bool,
+}
+
+/// The opening of the line that says that the person interrupted the work.
+const INTERRUPTION: &str = "The person interrupted";
+/// Openings of words after an attempt that did not do what it was for.
+const DOUBTS: [&str; 12] = [
+    "Still ", "**Still ", "Wait", "Hmm", "Actually", "That's wrong", "That didn't", "That did not", "Not it", "まだ",
+    "やはり", "还是",
+];
+/// Tools that change files.
+const EDITS: [&str; 4] = ["Edit ", "MultiEdit ", "Write ", "NotebookEdit "];
+/// Tools and commands that only look, as their reports begin.
+const LOOKS: [&str; 22] = [
+    "WebFetch", "WebSearch", "Printed: ", "Skill ", "Bash ls", "Bash cat ", "Bash head ", "Bash tail ", "Bash grep ",
+    "Bash rg ", "Bash find ", "Bash wc ", "Bash pwd", "Bash which ", "Bash git status", "Bash git log",
+    "Bash git diff", "Bash git show", "Bash git branch", "Bash gh pr view", "Bash gh pr diff", "Bash gh issue view",
+];
+
+/// The course of the work around each of `parts`, which have the `pieces` in `ranges`.
+pub(super) fn follow_parts(parts: &[InputPart<'_>], pieces: &[Piece<'_>], ranges: &[Range<usize>]) -> Vec<PartCourse> {
+    let mut courses = vec![PartCourse::default(); parts.len()];
+    // The turn in which the parts begin is not known from its start.
+    let mut has_changed = true;
+    for (part, course) in parts.iter().zip(&mut courses) {
+        match part.role {
+            PartRole::Prompt | PartRole::Goal => has_changed = false,
+            PartRole::Tool => has_changed |= part.may_change_files(),
+            _ => course.follows_change = has_changed,
+        }
+    }
+    let (mut is_answered, mut has_succeeded, mut is_doubted, mut is_stopped) = (false, false, false, false);
+    // The next call, if nothing is said before it: whether it changes a file, and something succeeded after it.
+    let mut is_mended = false;
+    for ((part, range), course) in parts.iter().zip(ranges).zip(&mut courses).rev() {
+        course.is_answered = is_answered;
+        match part.role {
+            PartRole::Prompt | PartRole::Goal | PartRole::Answer => {
+                (is_answered, is_doubted, is_mended, is_stopped) = (true, false, false, false);
+            }
+            PartRole::Tool => {
+                is_stopped |= part.was_stopped();
+                is_mended = has_succeeded && part.changes_file();
+                has_succeeded |= part.succeeds();
+            }
+            _ if part.text.starts_with(INTERRUPTION) => is_stopped = true,
+            _ => {
+                let said = pieces.get(range.clone()).unwrap_or_default();
+                course.is_stopped = std::mem::take(&mut is_stopped);
+                course.is_mended = std::mem::take(&mut is_mended);
+                course.is_refuted = is_doubted && said.iter().any(|piece| is_announcement(piece.text));
+                is_doubted |= said.iter().any(|piece| DOUBTS.iter().any(|start| piece.text.starts_with(start)));
+            }
+        }
+    }
+    courses
+}
+
+impl InputPart<'_> {
+    /// Whether it is a call that succeeded and did not only look or write.
+    pub(super) fn succeeds(&self) -> bool {
+        self.role == PartRole::Tool && self.may_change_files() && !self.changes_file()
+    }
+
+    /// Whether it is a change of a file.
+    fn changes_file(&self) -> bool {
+        EDITS.iter().any(|tool| self.text.starts_with(tool)) && !self.was_stopped()
+    }
+
+    /// Whether the call did not fail, and may have changed something.
+    fn may_change_files(&self) -> bool {
+        let line = self.text.lines().next().unwrap_or_default();
+        !LOOKS.iter().any(|look| line.starts_with(look))
+            && !line.contains(" failed: ")
+            && !line.ends_with(": no result")
+            && !self.was_stopped()
+            && self.section_of_report() != Section::Failed
+    }
+
+    /// Whether the person refused or interrupted the call.
+    pub(super) fn was_stopped(&self) -> bool {
+        [": refused by the person", ": interrupted by the person"].iter().any(|end| self.text.ends_with(end))
+    }
+}
