@@ -12,16 +12,17 @@ use crate::session::options::{ArchiveChoice, CompactSettings, Consent, EngineCho
 use crate::session::summarize::{calls_made, plan_summary_calls, summarize_chunks};
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{
-    BatchLabels, ChunkContent, MessageChunk, NamedBatch, PriorSummary, find_batches, read_chunk, read_ledger,
+    BatchLabels, ChunkContent, CompactionScope, MessageChunk, NamedBatch, PriorSummary, find_batches, read_chunk,
+    read_ledger, read_needs,
 };
-use ctxc_core::plan::{Batch, BatchClip, Ledger, ViewLimits, batches_to_merge, render_view};
+use ctxc_core::plan::{Batch, BatchClip, ViewLimits, batches_to_merge, render_view};
 use ctxc_engine::needs::Needs;
 use ctxc_engine::run::RunSummaries;
 use ctxc_engine::{MessageToSummarize, PromptTreatment};
 use ctxc_store::Record;
 use ctxc_transcript::session::agent_transcript;
 use ctxc_transcript::text::{StopRequested, Tokens, chars4_tokens};
-use ctxc_transcript::{Chain, Index};
+use ctxc_transcript::{Chain, Index, LineNo};
 
 /// The built-in engine summarizes to this part of all that was read, prompts aside, and to no fewer than so many tokens.
 const SAID_PART: u64 = 66;
@@ -249,11 +250,19 @@ impl SummaryBatches {
         self.all.push(named);
     }
 
-    /// The view that replaces the messages, with the state after those that stay, whose effects are `later`.
-    pub(crate) fn render_view(&self, how: &CompactSettings, later: &Ledger) -> String {
+    /// The view that replaces the messages of `scope`, with the state after those that stay.
+    pub(crate) fn render_view(
+        &self,
+        work: &OpenSession<'_>,
+        how: &CompactSettings,
+        scope: &CompactionScope,
+    ) -> Result<String, CommandError> {
+        let reading = &work.reading;
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
         let mut ledger = Batch::from_batches(&batches, String::new()).ledger;
-        ledger.merge(later.clone());
+        ledger.merge(scope.later.clone());
+        let kept: Vec<LineNo> = scope.kept.iter().collect();
+        ledger.follow_kept_needs(&reading.name_errors(read_needs(&reading.file, &reading.index, &kept))?);
         let session = (self.kept == BatchStorage::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {
@@ -261,7 +270,7 @@ impl SummaryBatches {
             how.fills_limit().then(|| Tokens(limit.0 * n_shown))
         });
         let room = ViewLimits { limit, most };
-        render_view(&batches, clip_settings(how), &ledger, session, room)
+        Ok(render_view(&batches, clip_settings(how), &ledger, session, room))
     }
 
     /// The records of the new batches for the archive; empty without one.

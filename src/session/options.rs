@@ -137,7 +137,7 @@ impl CompactSettings {
 
     /// The bytes of lines that are kept of each chunk: at least as many as a view may show.
     pub(crate) fn max_line_bytes(&self) -> usize {
-        const LEAST: u64 = 12_000;
+        const LEAST: u64 = 16_000;
         let limit = if self.fills_limit() { self.summarizing.limit.0 } else { 0 };
         let most = self.stage.max_view_tokens.unwrap_or(limit).saturating_mul(4).max(LEAST);
         usize::try_from(most).unwrap_or(usize::MAX)

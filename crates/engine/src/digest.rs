@@ -6,7 +6,7 @@
 use super::extract::extract_gist;
 use super::extract::extract_within;
 use super::outcome::{ResultKind, extract_outcome, first_of_each, is_plain_success};
-use crate::language::without_envelopes;
+use crate::language::{split_line_number, without_envelopes};
 use ctxc_transcript::text::{Tokens, chars4_tokens, group_digits, strip_colors};
 
 /// The mark for the omitted rest of a line.
@@ -183,14 +183,6 @@ impl<'t> NumberedLines<'t> {
         }
         join_names(&head, &names, limit).unwrap_or_default()
     }
-}
-
-/// The number that precedes a line, and the line.
-fn split_line_number(line: &str) -> Option<(&str, &str)> {
-    let (number, rest) = line.split_once(['→', '\t'])?;
-    let number = number.trim();
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then_some((number, rest))
 }
 
 /// Words that may precede the keyword of a definition.

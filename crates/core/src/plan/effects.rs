@@ -80,7 +80,7 @@ pub fn git_subcommands(script: &ShellScript) -> Vec<&str> {
 }
 
 /// The subcommand of a git call and the words after it, without the options before it; `None` for other programs.
-pub(super) fn git_verb(command: &ShellCommand) -> Option<(&str, &[ShellWord])> {
+pub(crate) fn git_verb(command: &ShellCommand) -> Option<(&str, &[ShellWord])> {
     if command.program_name() != "git" {
         return None;
     }

@@ -170,6 +170,11 @@ impl Ledger {
         self.needs.merge(needs);
     }
 
+    /// Drops the lines that the messages of `kept`, which stay, have changed or repeat.
+    pub fn follow_kept_needs(&mut self, kept: &Needs) {
+        self.needs.follow_kept(kept);
+    }
+
     /// The lines that the agent may need, with what is known of their facts.
     #[must_use]
     pub const fn needs(&self) -> &Needs {

@@ -35,6 +35,7 @@ pub use band::{Band, BandError, Bands};
 pub use batch::Batch;
 pub use call::{BlockPlace, CallOutcome, CallSubject, CutPermission, LineRange, RepeatEffect, TodoKind, ToolCall};
 pub use compacting::{BatchClip, Chunking, batches_to_merge, count_compacted, split_into_chunks};
+pub(crate) use effects::git_verb;
 pub use effects::{
     FileAction, command_folders, ends_in_search, find_file_effects, git_subcommands, is_read_only_script,
     status_shows_outcome,

@@ -14,9 +14,10 @@ const STATE_IS: &str = "From the tool calls, newest first.";
 const STATE: u64 = 20;
 const STATE_BETWEEN: (u64, u64) = (200, 1200);
 /// The share of the characters read that needed lines take in a view, in thousandths (K-10).
-const NEEDED: u64 = 41;
-/// The size of the heading above these lines, in tokens.
-const HEADING: u64 = 4;
+const NEEDED: u64 = 45;
+/// The introduction of these lines, where it is a small part of them, and its size with the heading, in tokens.
+const FACTS_ARE: &str = "Lines as they were read or printed. Read a file again before you edit it.";
+const HEADING: u64 = 23;
 /// Minimum for a view of many messages with little text: tokens per hundred messages, for at most this many messages.
 const STATE_OF_MESSAGES: u64 = 150;
 const MOST_MESSAGES: u64 = 500;
@@ -103,7 +104,9 @@ fn needed_section(parts: &[String], ledger: &Ledger, room: ViewLimits) -> Option
         Some(Tokens(most)) => most.saturating_sub(said + HEADING) * 4,
     };
     let lines = ledger.needs.render(&parts.join("\n"), usize::try_from(room).unwrap_or(usize::MAX));
-    (!lines.is_empty()).then(|| format!("## Facts\n\n{}", lines.trim_end()))
+    let lines = lines.trim_end();
+    let head = if lines.len() < FACTS_ARE.len() * FRAME { String::new() } else { format!("{FACTS_ARE}\n\n") };
+    (!lines.is_empty()).then(|| format!("## Facts\n\n{head}{lines}"))
 }
 
 fn opening_line(batches: &[Batch], session: Option<&str>) -> String {

@@ -107,6 +107,15 @@ fn strip_line_number(body: &str) -> Option<&str> {
     body.get(digits..).filter(|_| digits > 0)?.strip_prefix('→')
 }
 
+/// The number that precedes a line of a listed file, and the line.
+#[must_use]
+pub fn split_line_number(line: &str) -> Option<(&str, &str)> {
+    let (number, rest) = line.split_once(['→', '\t'])?;
+    let number = number.trim();
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some((number, rest))
+}
+
 /// Whether the line is mostly letters and spaces, as sentences are.
 pub(super) fn reads_as_prose(body: &str) -> bool {
     let head = body.as_bytes().get(..200.min(body.len())).unwrap_or_default();

@@ -24,6 +24,7 @@ pub use facts::{Fact, FactIndex, FactKind, find_facts, quoted_facts};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
 pub use instructions::{name_of_instructions, summarize_instructions};
 pub use label::{has_goal_label, split_label, without_label};
+pub use looks::split_line_number;
 pub use piece::{Piece, PieceJoin, PieceKind};
 pub use segment::split_into_pieces;
 pub(crate) use sentence::floor_char_boundary;

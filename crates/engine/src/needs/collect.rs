@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::asides::Asides;
+use super::changes::LineChange;
 use super::source::TextSource;
 use super::uses::FactUses;
 use crate::language::{Word, WordShape, split_words};
@@ -31,6 +33,10 @@ pub struct Needs {
     pub(super) titles: Vec<String>,
     pub(super) lines: Vec<NeededLine>,
     pub(super) uses: HashMap<String, FactUses>,
+    /// What was changed about lines of earlier messages.
+    pub(super) changes: Vec<LineChange>,
+    /// The message of the last commit, or of the last start of a merge.
+    pub(super) settled: Option<u32>,
 }
 
 /// The longest line, in bytes; longer ones are cut into several.
@@ -64,7 +70,10 @@ impl Needs {
     pub fn read(&mut self, source: TextSource, title: Option<&str>, text: &str) {
         let at = self.n_messages;
         self.n_chars += text.chars().count() as u64;
-        for piece in text.lines().flat_map(split_long_line) {
+        let mut asides = Asides::of(source, title);
+        let lines = text.lines().map(|line| (line, asides.takes_line(line)));
+        for (piece, is_aside) in lines.flat_map(|(line, is_aside)| split_long_line(line).map(move |it| (it, is_aside)))
+        {
             let names = fact_names_in(piece);
             if names.is_empty() {
                 continue;
@@ -80,7 +89,7 @@ impl Needs {
             }
             // A line of numbers alone says of nothing what they are.
             let says_it = || piece.contains(char::is_alphabetic) && !is_signature(piece) && !is_tag(piece);
-            if let Some(title) = title.filter(|_| says_it()) {
+            if let Some(title) = title.filter(|_| !is_aside && says_it()) {
                 let title = self.title_idx(title);
                 self.lines.push(NeededLine { title, at, text: piece.to_owned() });
                 if self.lines.len().is_multiple_of(CHECKED) {
@@ -96,6 +105,7 @@ impl Needs {
     /// Keeps lines of `most` bytes that are most likely to be needed, and the uses of their facts.
     pub fn finish(&mut self, most: usize) {
         self.trim_lines(most);
+        self.trim_changes(most);
         self.drop_unused();
         // A long session has many chunks, each of which would keep the room of all that was read for it.
         self.lines.shrink_to_fit();
@@ -105,6 +115,7 @@ impl Needs {
     fn keep_within_bounds(&mut self) {
         if self.lines.iter().map(|line| line.text.len()).sum::<usize>() > MOST_HELD {
             self.trim_lines(HELD);
+            self.trim_changes(HELD);
         }
         if self.uses.len() > MOST_USES {
             // So that few of the facts are left, and it is long until the next time.
@@ -131,6 +142,11 @@ impl Needs {
     /// Adds what was read of `later` messages.
     pub fn merge(&mut self, later: Self) {
         let offset = self.n_messages;
+        for change in &later.changes {
+            self.apply_change(change, offset, false);
+        }
+        self.changes.extend(later.changes);
+        self.settled = later.settled.map(|at| at + offset).or(self.settled);
         let titles: Vec<u32> = later.titles.iter().map(|title| self.title_idx(title)).collect();
         let lines = later.lines.into_iter().filter_map(|line| {
             Some(NeededLine { title: *titles.get(line.title as usize)?, at: line.at + offset, text: line.text })
@@ -156,7 +172,7 @@ impl Needs {
         self.lines.iter().map(|line| line.text.len() as u64).sum()
     }
 
-    fn title_idx(&mut self, title: &str) -> u32 {
+    pub(super) fn title_idx(&mut self, title: &str) -> u32 {
         let first = self.titles.len().saturating_sub(RECENT_TITLES);
         let recent = self.titles.get(first..).unwrap_or_default();
         let at = recent.iter().rposition(|known| known == title).map_or(self.titles.len(), |at| first + at);
@@ -187,6 +203,10 @@ struct Stored {
     lines: Vec<NeededLine>,
     /// The uses of the facts in the order in which titles, then lines, have them first.
     uses: Vec<FactUses>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changes: Vec<LineChange>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled: Option<u32>,
 }
 
 impl From<Needs> for Stored {
@@ -194,20 +214,20 @@ impl From<Needs> for Stored {
         needs.drop_unused();
         let names = distinct_facts(&needs.titles, &needs.lines);
         let uses = names.iter().map(|name| needs.uses.get(*name).copied().unwrap_or_default()).collect();
-        let Needs { n_messages, n_chars, titles, lines, .. } = needs;
-        Self { n_messages, n_chars, titles, lines, uses }
+        let Needs { n_messages, n_chars, titles, lines, changes, settled, .. } = needs;
+        Self { n_messages, n_chars, titles, lines, uses, changes, settled }
     }
 }
 
 impl From<Stored> for Needs {
     fn from(stored: Stored) -> Self {
-        let Stored { n_messages, n_chars, titles, lines, uses } = stored;
+        let Stored { n_messages, n_chars, titles, lines, uses, changes, settled } = stored;
         let names = distinct_facts(&titles, &lines);
         // After a text was masked they do not belong to each other any more.
         let uses = if names.len() == uses.len() { uses } else { Vec::new() };
         let uses =
             names.into_iter().map(str::to_owned).zip(uses).filter(|(_, uses)| *uses != FactUses::default()).collect();
-        Self { n_messages, n_chars, titles, lines, uses }
+        Self { n_messages, n_chars, titles, lines, uses, changes, settled }
     }
 }
 

@@ -4,6 +4,8 @@
 //! the chance that the agent writes the fact again, and [`Needs`] picks whole lines by the chances that they add for each
 //! character. The weights are learned from transcripts by `benches/keep/needs/learn.py`.
 
+mod asides;
+mod changes;
 mod collect;
 mod news;
 mod pick;
@@ -14,6 +16,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+pub use changes::LineChange;
 pub use collect::Needs;
 pub use news::ConversationFacts;
 pub use source::TextSource;

@@ -21,6 +21,13 @@ pub(super) fn worth_of(chances: f32, n_chars: usize) -> f32 {
     chances / n_chars as f32
 }
 
+/// The beginnings of titles of listings and pages, of which only what the model named itself is worth a line.
+const LISTINGS: [&str; 8] = ["LS", "Glob", "WebFetch", "WebSearch", "Bash ls", "Bash find", "Bash tree", "Bash fd"];
+
+fn is_listing(title: &str) -> bool {
+    LISTINGS.iter().any(|start| title.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+}
+
 /// The lines of a conversation while some of them are picked.
 struct LineSelection<'n> {
     needs: &'n Needs,
@@ -29,6 +36,10 @@ struct LineSelection<'n> {
     /// The numbers of the facts of each line, and of each title.
     of_lines: Vec<Vec<u32>>,
     of_titles: Vec<Vec<u32>>,
+    /// Whether the model wrote the fact itself.
+    is_own: Vec<bool>,
+    /// The titles of listings.
+    listings: Vec<bool>,
     has_title: HashSet<u32>,
 }
 
@@ -140,12 +151,13 @@ impl Needs {
 impl<'n> LineSelection<'n> {
     fn new(needs: &'n Needs, shown: &HashSet<&str>) -> Self {
         let mut numbers: HashMap<&str, u32> = HashMap::new();
-        let mut chances = Vec::new();
+        let (mut chances, mut is_own) = (Vec::new(), Vec::new());
         let mut numbered = |text: &'n str| {
             let facts = fact_words(text).map(|word| {
                 *numbers.entry(word.text).or_insert_with(|| {
                     let is_shown = shown.contains(word.text);
                     chances.push(if is_shown { 0.0 } else { needs.chance_of(word.text, word.shape) });
+                    is_own.push(needs.uses.get(word.text).is_some_and(FactUses::is_own));
                     u32::try_from(chances.len() - 1).unwrap_or(u32::MAX)
                 })
             });
@@ -156,7 +168,8 @@ impl<'n> LineSelection<'n> {
         };
         let of_lines = needs.lines.iter().map(|line| numbered(&line.text)).collect();
         let of_titles = needs.titles.iter().map(|title| numbered(title)).collect();
-        Self { needs, chances, of_lines, of_titles, has_title: HashSet::new() }
+        let listings = needs.titles.iter().map(|title| is_listing(title)).collect();
+        Self { needs, chances, of_lines, of_titles, is_own, listings, has_title: HashSet::new() }
     }
 
     /// The title of the line, where no line has it yet.
@@ -176,7 +189,10 @@ impl<'n> LineSelection<'n> {
         let (line, facts) = (self.needs.lines.get(at)?, self.of_lines.get(at)?);
         let of_title = self.new_title(line).and_then(|_| self.of_titles.get(line.title as usize));
         let of_title = of_title.into_iter().flatten().filter(|fact| facts.binary_search(fact).is_err());
-        let added: f32 = facts.iter().chain(of_title).filter_map(|fact| self.chances.get(*fact as usize)).sum();
+        let is_listed = self.listings.get(line.title as usize).is_some_and(|is_listing| *is_listing);
+        let counts = |fact: &&u32| !is_listed || self.is_own.get(**fact as usize).is_some_and(|is_own| *is_own);
+        let added: f32 =
+            facts.iter().chain(of_title).filter(counts).filter_map(|fact| self.chances.get(*fact as usize)).sum();
         let worth = worth_of(added, self.cost_of(at) + OVERHEAD);
         (worth > 0.0).then(|| (worth.to_bits(), at))
     }

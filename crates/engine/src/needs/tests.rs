@@ -162,3 +162,125 @@ fn k_10_counts_that_were_stored_with_fewer_sources_are_read() {
     let uses: FactUses = serde_json::from_str("[1,2,2,9,0,1,0,0,0,1]").unwrap();
     assert_eq!(serde_json::to_string(&uses).unwrap(), "[1,2,2,9,0,1,0,0,0,1,0]");
 }
+
+/// What is shown of `lines` of `/p/a.rs` and `/p/b.rs` after `changes`, which follow them: in one part, and in two.
+fn shown_after(changes: &[LineChange]) -> String {
+    let lines = [
+        (TextSource::Result, Some("/p/a.rs"), "call old_name(x)\nlet kept_value = 1;\nuse crate::gone_module;"),
+        (TextSource::Result, Some("/p/b.rs"), "let other_file = 2;"),
+        (TextSource::Result, Some("Grep old_name"), "a.rs:12:call old_name(x)"),
+    ];
+    let mut whole = of(&lines);
+    let mut later = Needs::default();
+    for change in changes {
+        whole.note_change(change.clone(), whole.current_message());
+        later.note_change(change.clone(), 0);
+    }
+    let mut parts = of(&lines);
+    parts.merge(serde_json::from_str(&serde_json::to_string(&later).unwrap()).unwrap());
+    assert_eq!(parts, whole);
+    whole.render("", 1000)
+}
+
+// K-11
+#[test]
+fn k_11_of_a_file_that_changed_only_what_it_still_has_is_shown() {
+    let edit = |old: &str, new: &str| LineChange::of_edit("/p/a.rs", old, new).into_iter().collect::<Vec<_>>();
+    assert!(shown_after(&[]).contains("old_name(x)"));
+    let part = shown_after(&edit("old_name", "new_name"));
+    assert!(!part.contains("call old_name") && part.contains("kept_value") && part.contains("gone_module"), "{part}");
+    let lines = shown_after(&edit("let kept_value = 1;\nuse crate::gone_module;", "let kept_value = 1;"));
+    assert!(!lines.contains("gone_module") && lines.contains("kept_value"), "{lines}");
+    assert_eq!(edit("fn a() {", "fn a() {\n    some_call();"), [], "nothing was taken out");
+    let written = shown_after(&[LineChange::Replaced("/p/a.rs".to_owned())]);
+    assert_eq!(written, "/p/b.rs:\n  let other_file = 2;\n");
+    assert_eq!(shown_after(&[LineChange::Replaced("/p".to_owned())]), "Grep old_name:\n  a.rs:12:call old_name(x)\n");
+    let moved = shown_after(&[
+        LineChange::Moved("/p/a.rs".to_owned(), "/p/c.rs".to_owned()),
+        LineChange::of_edit("/p/c.rs", "let kept_value", "let kept_values").unwrap(),
+    ]);
+    assert!(moved.contains("/p/c.rs:\n") && !moved.contains("/p/a.rs") && !moved.contains("kept_value"), "{moved}");
+}
+
+// K-11
+#[test]
+fn k_11_what_was_given_up_is_not_shown() {
+    let mut needs = of(&[(TextSource::Edit, Some("/p/a.rs"), "let before_merge = 1;")]);
+    needs.mark_settled(needs.current_message());
+    needs.read(TextSource::Result, Some("/p/b.rs"), "let during_merge = 2;");
+    needs.next_message();
+    needs.read(TextSource::Result, Some("Bash git status"), "both modified: src/conflict_file.rs");
+    needs.next_message();
+    let mut reset = needs.clone();
+    reset.note_change(LineChange::Reset, reset.current_message());
+    let shown = reset.render("", 1000);
+    assert!(shown.contains("before_merge") && shown.contains("conflict_file") && !shown.contains("during"), "{shown}");
+    let mut later = Needs::default();
+    later.note_change(LineChange::Aborted, 0);
+    needs.merge(later);
+    assert_eq!(needs.render("", 1000), "/p/a.rs:\n  let before_merge = 1;\n");
+}
+
+// K-11
+#[test]
+fn k_11_lines_that_are_not_of_the_work_are_not_shown() {
+    let conflict = "let both_sides = 1;\n<<<<<<< HEAD\nlet our_side = 2;\n=======\nlet their_side = 3;\n>>>>>>> main\nlet after_all = 4;";
+    let document =
+        "# Scope\n- parse_paths\n## Out of Scope\n- parse_urls\n### Later\n- parse_more\n## 対象\n- parse_files";
+    let template = "Run `ship_it --now`.\n```md\n- foo.py:42 uses old_name\n```\n```bash\nship_it --check\n```\n| 4 | some_file.py | rename_it |\n## Example\nfix_me.py";
+    let text = shown(
+        &[
+            (TextSource::Result, Some("/p/a.rs"), conflict),
+            (TextSource::Result, Some("/p/scope.md"), document),
+            (TextSource::Instructions, Some("# /ship"), template),
+        ],
+        1000,
+    );
+    insta::assert_snapshot!(text, @r"
+    /p/a.rs:
+      let both_sides = 1;
+      let after_all = 4;
+    /p/scope.md:
+      - parse_paths
+      - parse_files
+    # /ship:
+      Run `ship_it --now`.
+      ship_it --check
+    ");
+}
+
+// K-11
+#[test]
+fn k_11_of_a_listing_what_the_model_named_itself_is_shown_and_nothing_that_the_kept_messages_say() {
+    let listing = "- https://one.example.com/page\n- used_file.rs\n- unused_file.rs";
+    let needs = of(&[
+        (TextSource::Result, Some("WebFetch https://a.example"), listing),
+        (TextSource::Answer, None, "Then used_file.rs it is."),
+        (TextSource::Edit, Some("/p/a.rs"), "let first_value = 1;"),
+        (TextSource::Edit, Some("/p/a.rs"), "let other_value = 2;"),
+    ]);
+    let text = needs.render("", 1000);
+    assert!(text.contains("- used_file.rs") && !text.contains("unused") && !text.contains("one.example"), "{text}");
+    let mut followed = needs.clone();
+    followed.follow_kept(&of(&[(TextSource::Answer, None, "The first_value of /p/a.rs is right.")]));
+    let text = followed.render("", 1000);
+    assert!(!text.contains("first_value") && text.contains("other_value"), "{text}");
+}
+
+// K-11
+#[test]
+fn k_11_a_line_that_is_elsewhere_in_the_file_stays() {
+    let test = |name: &str| {
+        format!("fn {name}() {{\nlet env = new_session();\nenv.run_{name}();\nassert_{name}(env);\nclose_{name}();\n}}")
+    };
+    let mut needs = of(&[
+        (TextSource::Edit, Some("/p/a.rs"), &test("first_test")),
+        (TextSource::Edit, Some("/p/a.rs"), &test("other_test")),
+    ]);
+    needs.note_change(LineChange::of_edit("/p/a.rs", &test("other_test"), "").unwrap(), needs.current_message());
+    let shown = needs.render("", 1000);
+    assert!(
+        shown.contains("new_session()") && shown.contains("first_test") && !shown.contains("other_test"),
+        "{shown}"
+    );
+}

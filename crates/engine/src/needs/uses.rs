@@ -35,7 +35,15 @@ impl From<Vec<u32>> for FactUses {
     }
 }
 
+/// The sources that the model writes.
+const OWN: [TextSource; 4] = [TextSource::Answer, TextSource::Edit, TextSource::Command, TextSource::Input];
+
 impl FactUses {
+    /// Whether the model wrote the fact itself.
+    pub(super) fn is_own(&self) -> bool {
+        self.n_lines_in(&OWN) > 0
+    }
+
     /// Counts a line of message `at` with `n_facts` facts.
     pub(super) fn count_line(&mut self, at: u32, source: TextSource, n_facts: u32) {
         if self.n_messages == 0 {
@@ -77,12 +85,11 @@ impl FactUses {
     /// [`FEATURES`]. Logarithms are to the base 2, of the count and one.
     #[must_use]
     pub fn feature_values(&self, name: &str, shape: WordShape, n_messages: u32) -> [f32; FEATURES.len()] {
-        let own = [TextSource::Answer, TextSource::Edit, TextSource::Command, TextSource::Input];
         let calls = [TextSource::Edit, TextSource::Command, TextSource::Input];
         let n_lines = self.n_lines_in(&TextSource::ALL);
         let is = |holds: bool| if holds { 1.0 } else { 0.0 };
         let n_after = n_messages.saturating_sub(self.last + 1);
-        let own = self.n_lines_in(&own);
+        let own = self.n_lines_in(&OWN);
         [
             is(shape == WordShape::Path && name.contains('/')),
             is(shape == WordShape::Path && !name.contains('/')),

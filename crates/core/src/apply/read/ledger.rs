@@ -332,7 +332,7 @@ const BRINGS_BACK: [&str; 4] = ["pull", "merge", "rebase", "checkout"];
 const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
 
 /// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.
-fn call_files(tool: &str, input: CallInput<'_>, page: ScannedLine<'_>) -> Vec<(String, FileAction)> {
+pub(super) fn call_files(tool: &str, input: CallInput<'_>, page: ScannedLine<'_>) -> Vec<(String, FileAction)> {
     let name = tool.rsplit("__").next().unwrap_or_default();
     let action = match name {
         "Read" | "NotebookRead" | "read_file" | "read_text_file" => FileAction::Read,

@@ -7,6 +7,7 @@ pub(super) mod document;
 pub(super) mod entry_fields;
 pub(super) mod input;
 pub(super) mod ledger;
+mod line_changes;
 pub(super) mod lines;
 pub(super) mod named;
 pub(super) mod needs;

@@ -4,17 +4,20 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
+use super::calls::is_refusal;
+use super::command::CommandEnd;
 use super::describe::Described;
 use super::input::CallInput;
+use super::line_changes::{CallChanges, lists_whole_file, strip_line_numbers};
 use super::lines::each_line;
 use super::typed::{extract_typed, is_request};
 use crate::apply::read::page::ScannedLine;
 use crate::plan::split_leading_cd;
 use ctxc_engine::language::without_envelopes;
-use ctxc_engine::needs::{Needs, TextSource};
+use ctxc_engine::needs::{LineChange, Needs, TextSource};
 use ctxc_transcript::scan::{BlockKind, EntryKind, each_string};
 use ctxc_transcript::text::{json_string, strip_colors};
-use ctxc_transcript::{Index, LineNo, entry};
+use ctxc_transcript::{Format, Index, LineNo, entry};
 
 /// The most characters of a title.
 const TITLE: usize = 80;
@@ -25,11 +28,11 @@ const TITLE: usize = 80;
 /// When the source cannot be read.
 pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Needs> {
     let mut needs = Needs::default();
-    let mut titles: HashMap<String, String> = HashMap::new();
+    let mut calls = HashMap::new();
     each_line(file, index, lines, |page| {
         match page.scan.kind {
-            EntryKind::Assistant if !page.scan.is_api_error => read_answer(page, &mut titles, &mut needs),
-            EntryKind::User if !page.scan.is_compact_summary => read_user(page, &titles, &mut needs),
+            EntryKind::Assistant if !page.scan.is_api_error => read_answer(page, &mut calls, &mut needs),
+            EntryKind::User if !page.scan.is_compact_summary => read_user(page, &mut calls, &mut needs),
             _ => return,
         }
         needs.next_message();
@@ -37,30 +40,84 @@ pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ne
     Ok(needs)
 }
 
-fn read_answer(page: ScannedLine<'_>, titles: &mut HashMap<String, String>, needs: &mut Needs) {
+/// A call whose result is still to be read.
+struct OpenCall {
+    title: String,
+    /// Its message.
+    at: u32,
+    changes: CallChanges,
+    /// Whether its lines are shown: of a question, what was chosen stands elsewhere.
+    is_shown: bool,
+    /// The file that it works on, and whether it reads all of it.
+    file: Option<(String, bool)>,
+}
+
+fn read_answer(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, needs: &mut Needs) {
     needs.read(TextSource::Answer, None, &entry::message_text(page.scan, page.bytes));
     for block in page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse) {
         let raw = &*page.scan.call_input(block, page.bytes);
         let tool = page.scan.tool_name(block, page.bytes);
-        let title = call_title(&tool, CallInput(raw));
+        let input = CallInput(raw);
+        let is_part = ["offset", "limit", "pages"].iter().any(|key| input.raw_value(key.as_bytes()).is_some());
+        let file = input.file_path(&tool, || page.working_folder()).map(|path| (path, tool == "Read" && !is_part));
+        let call = OpenCall {
+            title: call_title(&tool, input),
+            at: needs.current_message(),
+            changes: CallChanges::of_call(&tool, input, page),
+            is_shown: tool != "AskUserQuestion",
+            file,
+        };
         let source = input_source(&tool);
         let holds = |key: Option<&[u8]>| source != TextSource::Edit || key != Some(b"old_string");
         if !tool.starts_with("Todo") && !tool.starts_with("TaskUpdate") {
             each_string(raw, |key, string| {
                 if holds(key) {
-                    needs.read(source, Some(&title), &json_string::decode(string));
+                    needs.read(source, call.shown_title(), &json_string::decode(string));
                 }
             });
         }
-        titles.insert(page.decode_string(block.tool_id), title);
+        calls.insert(page.decode_string(block.tool_id), call);
     }
 }
 
-fn read_user(page: ScannedLine<'_>, titles: &HashMap<String, String>, needs: &mut Needs) {
+impl OpenCall {
+    fn shown_title(&self) -> Option<&str> {
+        Some(&*self.title).filter(|_| self.is_shown)
+    }
+
+    /// Reads the result `text`, and changes what it changes about earlier lines.
+    fn read_result(self, text: &str, has_failed: bool, needs: &mut Needs) {
+        if self.changes.is_settling {
+            needs.mark_settled(self.at);
+        }
+        if has_failed {
+            needs.drop_call_lines(&self.title, self.at);
+        } else {
+            for change in self.changes.changes.iter().cloned() {
+                needs.note_change(change, self.at);
+            }
+        }
+        if let Some((path, true)) = &self.file
+            && lists_whole_file(text)
+        {
+            needs.note_change(LineChange::Replaced(path.clone()), needs.current_message());
+        }
+        let lines = self.file.as_ref().map(|_| strip_line_numbers(text));
+        needs.read(TextSource::Result, self.shown_title(), lines.as_deref().unwrap_or(text));
+    }
+}
+
+fn read_user(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, needs: &mut Needs) {
     for (at, text) in entry::tool_result_texts(page.scan, page.bytes) {
-        let title = page.result_call_id(at).and_then(|id| titles.get(&id));
         let text = strip_colors(&text);
-        needs.read(TextSource::Result, Some(title.map_or("result", String::as_str)), &without_envelopes(&text));
+        let text = without_envelopes(&text);
+        let Some(block) = page.scan.blocks.get(at) else { continue };
+        let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
+        let has_failed = block.is_error || is_refusal(&text) || end.is_some_and(CommandEnd::is_failure);
+        match calls.remove(&page.decode_string(block.tool_id)) {
+            Some(call) => call.read_result(&text, has_failed, needs),
+            None => needs.read(TextSource::Result, Some("result"), &text),
+        }
     }
     let prompt = extract_typed(&entry::message_text(page.scan, page.bytes));
     if page.scan.is_meta {
@@ -114,6 +171,7 @@ pub(in crate::apply) fn input_source(tool: &str) -> TextSource {
 mod tests {
     use super::*;
     use crate::apply::read::lines::file_of;
+    use crate::apply::samples::sample_conversation;
 
     // K-10
     #[test]
@@ -131,5 +189,62 @@ mod tests {
         assert!(shown.contains("# /ship") && shown.contains("--session-file") && shown.contains("ship-now"), "{shown}");
         assert!(!shown.contains("impl_x.py"), "{shown}");
         assert!(!shown.contains("local_command_run"), "{shown}");
+    }
+
+    // K-11
+    #[test]
+    fn k_11_lines_are_those_of_files_as_they_were_left() {
+        let edit =
+            |old: &str, new: &str| format!(r#"{{"file_path":"/p/a.rs","old_string":"{old}","new_string":"{new}"}}"#);
+        let (first, failed) =
+            (edit("let first_value = 1;", "let first_values = 2;"), edit("let no_such = 1;", "let never_written = 1;"));
+        let shown = |calls: &[(&str, &str, &str, &str)]| {
+            let (file, index, lines) = file_of(&sample_conversation(calls));
+            read_needs(&file, &index, &lines).unwrap().render("", 2000)
+        };
+        let read = ("Read", r#"{"file_path":"/p/a.rs"}"#, "1\tlet first_value = 1;\n2\tlet next_value = 3;", "{}");
+        let edited = [
+            read,
+            ("Edit", &*first, "Updated. A snippet:\n  1→let first_values = 2;", "{}"),
+            ("Edit", &*failed, "!String to replace not found in file.", "{}"),
+            (
+                "Write",
+                r#"{"file_path":"/p/refused.rs","content":"let refused_value = 1;"}"#,
+                "The user doesn't want to proceed with this tool use.",
+                "{}",
+            ),
+            (
+                "AskUserQuestion",
+                r#"{"questions":[{"question":"Which port_number?","options":[{"label":"use_other_port"}]}]}"#,
+                "Which port_number? use_other_port",
+                "{}",
+            ),
+        ];
+        insta::assert_snapshot!(shown(&edited), @r"
+        /p/a.rs:
+          let next_value = 3;
+          let first_values = 2;
+        ");
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        insta::assert_snapshot!(shown(&[read, bash(r#"{"command":"mv a.rs b.rs"}"#, "ok")]), @r"
+        /p/b.rs:
+          let first_value = 1;
+          let next_value = 3;
+        Bash mv a.rs b.rs
+        ");
+        for gone in [
+            bash(r#"{"command":"rm a.rs"}"#, "ok"),
+            bash(r#"{"command":"git checkout -- a.rs"}"#, "ok"),
+            ("Write", r#"{"file_path":"/p/a.rs","content":"fn main() {}"}"#, "ok", "{}"),
+            ("Read", r#"{"file_path":"/p/a.rs"}"#, "1\tfn main() {}", "{}"),
+        ] {
+            assert!(!shown(&[read, gone]).contains("next_value"), "{gone:?}");
+        }
+        let merge = [
+            bash(r#"{"command":"git merge main"}"#, "!Exit code 1\nCONFLICT (content): a.rs"),
+            read,
+            bash(r#"{"command":"git merge --abort"}"#, "ok"),
+        ];
+        assert!(!shown(&merge).contains("first_value"), "{}", shown(&merge));
     }
 }

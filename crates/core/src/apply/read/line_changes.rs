@@ -1,0 +1,120 @@
+//! What calls change about the lines of files that were read before them (K-11).
+
+use super::input::CallInput;
+use super::ledger::call_files;
+use crate::apply::read::page::ScannedLine;
+use crate::plan::{FileAction, ShellScript, command_folders, find_file_effects, git_verb};
+use ctxc_engine::language::split_line_number;
+use ctxc_engine::needs::LineChange;
+use ctxc_transcript::scan::each_string;
+use ctxc_transcript::text::{json_string, resolve_path};
+
+/// What a call does to lines where it succeeds.
+#[derive(Debug, Default)]
+pub(super) struct CallChanges {
+    pub(super) changes: Vec<LineChange>,
+    /// Whether it commits, or starts a merge that may be given up, even where it fails for now.
+    pub(super) is_settling: bool,
+}
+
+impl CallChanges {
+    pub(super) fn of_call(tool: &str, input: CallInput<'_>, page: ScannedLine<'_>) -> Self {
+        if !["Bash", "PowerShell"].contains(&tool) {
+            return Self { changes: find_file_changes(&call_files(tool, input, page), input), is_settling: false };
+        }
+        let command = input.string_value(b"command").unwrap_or_default();
+        let (script, folder) = (ShellScript::parse(&command), page.working_folder());
+        let files = find_file_effects(&script, folder.as_deref());
+        let mut found = Self { changes: find_file_changes(&files, input), is_settling: false };
+        found.read_git(&script, folder.as_deref());
+        found
+    }
+
+    fn read_git(&mut self, script: &ShellScript, folder: Option<&str>) {
+        for (command, folder) in script.commands.iter().zip(command_folders(script, folder)) {
+            let Some((verb, rest)) = git_verb(command).filter(|_| command.program_name() == "git") else { continue };
+            let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
+            match verb {
+                "merge" | "rebase" | "cherry-pick" | "revert" | "am" if has(&["--abort"]) => {
+                    self.changes.push(LineChange::Aborted);
+                }
+                "merge" | "rebase" | "cherry-pick" | "revert" | "am" => {
+                    self.is_settling |= !has(&["--continue", "--skip", "--quit"]);
+                }
+                "commit" | "pull" => self.is_settling = true,
+                "reset" if has(&["--hard"]) => self.changes.push(LineChange::Reset),
+                "checkout" | "restore" if verb == "restore" && !has(&["--staged", "-S"]) || has(&["--"]) => {
+                    let paths = rest.iter().rev().take_while(|word| !word.text.starts_with('-'));
+                    self.changes.extend(paths.map(|path| match &*path.text {
+                        "." => LineChange::Reset,
+                        path => LineChange::Replaced(resolve_path(path, folder.as_deref())),
+                    }));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The changes of lines that follow from what was done with files by a call with this input.
+fn find_file_changes(files: &[(String, FileAction)], input: CallInput<'_>) -> Vec<LineChange> {
+    let mut changes = Vec::new();
+    let edits = read_edited_texts(input);
+    let mut runs = files.chunk_by(|(_, a), (_, b)| a == b).peekable();
+    while let Some(run) = runs.next() {
+        for (at, (path, action)) in run.iter().enumerate() {
+            let moved = runs.peek().filter(|next| next.iter().all(|(_, action)| *action == FileAction::Created));
+            let n_left = run.len() - at;
+            let target = moved.and_then(|to| to.get(to.len().checked_sub(n_left)?));
+            match (action, target) {
+                (FileAction::Read | FileAction::Created, _) => {}
+                (FileAction::Edited, _) if edits.is_unread => {}
+                (FileAction::Deleted, Some((to, _))) => changes.push(LineChange::Moved(path.clone(), to.clone())),
+                (FileAction::Edited, _) if !edits.old.is_empty() => {
+                    changes.extend(edits.old.iter().filter_map(|old| LineChange::of_edit(path, old, &edits.new)));
+                }
+                (FileAction::Edited | FileAction::Deleted | FileAction::Restored, _) => {
+                    changes.push(LineChange::Replaced(path.clone()))
+                }
+            }
+        }
+    }
+    changes
+}
+
+/// The texts that an edit takes out, and all that it puts there.
+#[derive(Default)]
+struct EditedTexts {
+    old: Vec<String>,
+    new: String,
+    /// Whether it takes out something else: of a patch or a notebook.
+    is_unread: bool,
+}
+
+fn read_edited_texts(input: CallInput<'_>) -> EditedTexts {
+    let mut edits = EditedTexts::default();
+    each_string(input.0, |key, string| {
+        let text = json_string::decode(string);
+        match key {
+            Some(b"old_string" | b"oldText") => edits.old.push(text.into_owned()),
+            Some(b"new_string" | b"newText") => edits.new += &format!("{text}\n"),
+            Some(b"new_source" | b"input" | b"patch" | b"patchText") => edits.is_unread = true,
+            _ => {}
+        }
+    });
+    edits
+}
+
+/// The lines of a file as the client lists them, without their numbers.
+pub(super) fn strip_line_numbers(text: &str) -> String {
+    let lines = text.lines().map(|line| split_line_number(line).map_or(line, |(_, rest)| rest));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether `text`, the result of a read, lists a file from its first line to its last.
+pub(super) fn lists_whole_file(text: &str) -> bool {
+    /// A read of more lines may lack some.
+    const MOST: usize = 2000;
+    text.lines().next().and_then(split_line_number).is_some_and(|(number, _)| number == "1")
+        && text.lines().nth(MOST - 1).is_none()
+}

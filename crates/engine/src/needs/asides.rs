@@ -1,0 +1,64 @@
+//! Lines that are not of the work: conflicts, examples, and what a document leaves out.
+
+use super::source::TextSource;
+
+/// Words of headings under which a document has what does not hold, in lower case.
+const ASIDE_HEADINGS: [&str; 16] = [
+    "out of scope", "out-of-scope", "not in scope", "non-goal", "non goal", "deprecated", "example", "対象外",
+    "範囲外", "スコープ外", "非推奨", "使用例", "不在范围", "超出范围", "非目标", "示例",
+];
+/// The endings of documents.
+const DOCUMENTS: [&str; 4] = [".md", ".mdx", ".markdown", ".rst"];
+
+/// What fences of commands are marked with.
+const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
+
+/// What the lines of a text are, from the first on.
+pub(super) struct Asides {
+    is_instructions: bool,
+    is_document: bool,
+    is_in_conflict: bool,
+    /// The number of backticks of the fence that is open, and whether it has commands, which are to be run.
+    fence: Option<(usize, bool)>,
+    /// The level of the heading of what does not hold.
+    level: Option<usize>,
+}
+
+impl Asides {
+    pub(super) fn of(source: TextSource, title: Option<&str>) -> Self {
+        let is_instructions = source == TextSource::Instructions;
+        let is_document = title.is_some_and(|title| DOCUMENTS.iter().any(|end| title.ends_with(end)));
+        Self { is_instructions, is_document, is_in_conflict: false, fence: None, level: None }
+    }
+
+    /// Whether the next line, which is `line`, is not of the work.
+    pub(super) fn takes_line(&mut self, line: &str) -> bool {
+        let line = line.trim_start();
+        if line.starts_with("<<<<<<< ") || self.is_in_conflict {
+            self.is_in_conflict = !line.starts_with(">>>>>>> ");
+            return true;
+        }
+        if !(self.is_instructions || self.is_document) {
+            return false;
+        }
+        let n_ticks = line.bytes().take_while(|byte| *byte == b'`').count();
+        match self.fence {
+            Some((open, _)) if n_ticks >= open && line.trim_end().len() == n_ticks => self.fence = None,
+            Some(_) => {}
+            None if n_ticks >= 3 => self.fence = Some((n_ticks, SHELLS.contains(&line.trim_matches(['`', ' '])))),
+            None => self.read_heading(line),
+        }
+        self.level.is_some()
+            || self.is_instructions && (self.fence.is_some_and(|(_, is_shell)| !is_shell) || line.starts_with('|'))
+    }
+
+    fn read_heading(&mut self, line: &str) {
+        let title = line.trim_start_matches('#');
+        let level = line.len() - title.len();
+        if level == 0 || !title.starts_with(' ') || self.level.is_some_and(|open| level > open) {
+            return;
+        }
+        let title = title.to_lowercase();
+        self.level = ASIDE_HEADINGS.iter().any(|words| title.contains(words)).then_some(level);
+    }
+}

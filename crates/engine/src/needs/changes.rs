@@ -1,0 +1,172 @@
+//! What later messages change about the lines of earlier ones: of a file that changed only what it still has may be shown (K-11).
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::collect::{NeededLine, Needs, fact_names_in, split_long_line};
+
+/// A change after which earlier lines do not hold. Paths are from the root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineChange {
+    /// The file, or all in the folder, was written or read whole, brought back or deleted.
+    Replaced(String),
+    /// These lines of the file were taken out.
+    TakenOut(String, Vec<String>),
+    /// This part of a line of the file was taken out.
+    PartTakenOut(String, String),
+    /// What was at the first path is at the second.
+    Moved(String, String),
+    /// What was done to files since the last commit was given up.
+    Reset,
+    /// The merge that was started last was given up.
+    Aborted,
+}
+
+impl LineChange {
+    /// The change of the file at `path` by an edit that puts `new` in the place of `old`; `None` where it takes nothing out.
+    #[must_use]
+    pub fn of_edit(path: &str, old: &str, new: &str) -> Option<Self> {
+        let stays: HashSet<&str> = new.lines().flat_map(split_long_line).collect();
+        let old = old.trim_matches(['\r', '\n']);
+        if !old.contains('\n') {
+            let is_gone = !old.trim().is_empty() && !stays.contains(old.trim());
+            return is_gone.then(|| Self::PartTakenOut(path.to_owned(), old.to_owned()));
+        }
+        let gone = old.lines().flat_map(split_long_line).filter(|line| !stays.contains(line));
+        let gone: Vec<String> = gone.filter(|line| !fact_names_in(line).is_empty()).map(str::to_owned).collect();
+        (!gone.is_empty()).then(|| Self::TakenOut(path.to_owned(), gone))
+    }
+
+    fn path(&self) -> &str {
+        match self {
+            Self::Replaced(path) | Self::TakenOut(path, _) | Self::PartTakenOut(path, _) | Self::Moved(path, _) => path,
+            Self::Reset | Self::Aborted => "",
+        }
+    }
+
+    fn n_bytes(&self) -> usize {
+        let texts = match self {
+            Self::TakenOut(_, lines) => lines.iter().map(String::len).sum(),
+            Self::PartTakenOut(_, text) | Self::Moved(_, text) => text.len(),
+            Self::Replaced(_) | Self::Reset | Self::Aborted => 0,
+        };
+        self.path().len() + texts
+    }
+
+    /// Whether `text`, a line of the file, was taken out.
+    fn takes_out(&self, text: &str) -> bool {
+        match self {
+            Self::TakenOut(_, lines) => lines.iter().any(|line| line == text),
+            // An edit may have put a part of a line there, of which this has more.
+            Self::PartTakenOut(_, part) => text.contains(part.trim()) || part.contains(text),
+            Self::Replaced(_) | Self::Moved(..) | Self::Reset | Self::Aborted => true,
+        }
+    }
+}
+
+impl Needs {
+    /// The number of the current message.
+    #[must_use]
+    pub const fn current_message(&self) -> u32 {
+        self.n_messages
+    }
+
+    /// Takes back the lines under `title` of message `at`, a call that came to nothing.
+    pub fn drop_call_lines(&mut self, title: &str, at: u32) {
+        let titles = &self.titles;
+        let is_of = |line: &NeededLine| line.at == at && titles.get(line.title as usize).is_some_and(|it| it == title);
+        self.lines.retain(|line| !is_of(line));
+    }
+
+    /// Notes that message `at` committed, or started a merge that may be given up.
+    pub fn mark_settled(&mut self, at: u32) {
+        self.settled = Some(at);
+    }
+
+    /// Applies `change` to the lines of messages before `before`.
+    pub fn note_change(&mut self, change: LineChange, before: u32) {
+        self.apply_change(&change, before, true);
+        // What was settled here is nothing of earlier parts.
+        if self.settled.is_none() || !matches!(change, LineChange::Reset | LineChange::Aborted) {
+            self.changes.push(change);
+        }
+    }
+
+    /// Applies what the messages of `kept`, which stay, have changed. Facts that they name need no line.
+    pub fn follow_kept(&mut self, kept: &Self) {
+        for change in &kept.changes {
+            self.apply_change(change, self.n_messages, false);
+        }
+        self.uses.retain(|name, _| !kept.uses.contains_key(name));
+    }
+
+    /// Drops or moves the lines of messages before `before`; `is_untrimmed` if all lines of these are still there.
+    pub(super) fn apply_change(&mut self, change: &LineChange, before: u32, is_untrimmed: bool) {
+        if let LineChange::Reset | LineChange::Aborted = change {
+            let since = self.settled.unwrap_or_default();
+            let (titles, is_all) = (&self.titles, *change == LineChange::Aborted);
+            let is_file = |title: u32| titles.get(title as usize).is_some_and(|title| title.starts_with(['/', '~']));
+            self.lines.retain(|line| !((since..before).contains(&line.at) && (is_all || is_file(line.title))));
+            return;
+        }
+        let path = change.path();
+        let is_of: Vec<bool> = self.titles.iter().map(|title| is_inside_path(title, path)).collect();
+        let is_of = |title: u32| is_of.get(title as usize).is_some_and(|is_of| *is_of);
+        if let LineChange::Moved(from, to) = change {
+            self.apply_change(&LineChange::Replaced(to.clone()), before, is_untrimmed);
+            let moved = |title: &String| format!("{to}{}", title.strip_prefix(from.as_str()).unwrap_or_default());
+            let moved: Vec<Option<String>> =
+                (0..).zip(&self.titles).map(|(at, title)| is_of(at).then(|| moved(title))).collect();
+            let moved: Vec<Option<u32>> =
+                moved.into_iter().map(|title| title.map(|title| self.title_idx(&title))).collect();
+            for line in self.lines.iter_mut().filter(|line| line.at < before) {
+                line.title = moved.get(line.title as usize).copied().flatten().unwrap_or(line.title);
+            }
+            return;
+        }
+        // Of each message, the lines of the file, and how many of them are like those that were taken out. Few are elsewhere in
+        // the file.
+        let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
+        let n_out = if let LineChange::TakenOut(_, gone) = change { gone.len() } else { 0 };
+        for line in self.lines.iter().filter(|line| is_untrimmed && is_of(line.title)) {
+            let (n_lines, n_gone) = counts.entry(line.at).or_default();
+            *n_lines += 1;
+            *n_gone += usize::from(change.takes_out(&line.text));
+        }
+        let is_elsewhere = |at: u32| counts.get(&at).is_some_and(|(lines, gone)| gone * 4 < n_out.min(*lines) * 3);
+        // A line of a search that names the file and a place in it has a number that does not hold.
+        let is_gone = |line: &NeededLine| {
+            if is_of(line.title) {
+                change.takes_out(&line.text) && !is_elsewhere(line.at)
+            } else {
+                names_place_in(&line.text, path)
+            }
+        };
+        self.lines.retain(|line| line.at >= before || !is_gone(line));
+    }
+
+    /// Keeps the newest changes of at most `most` bytes.
+    pub(super) fn trim_changes(&mut self, most: usize) {
+        let mut n_bytes = 0;
+        let n_kept = self.changes.iter().rev().take_while(|change| {
+            n_bytes += change.n_bytes();
+            n_bytes <= most
+        });
+        let n_dropped = self.changes.len() - n_kept.count();
+        self.changes.drain(..n_dropped);
+    }
+}
+
+/// Whether the file called `title` is the one at `path`, or is inside that folder.
+fn is_inside_path(title: &str, path: &str) -> bool {
+    let is_end = || path.strip_suffix(title).is_some_and(|head| head.ends_with('/'));
+    title.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || is_end()
+}
+
+/// Whether the line starts with the file at `path` and a number: `src/a.rs:12:`.
+fn names_place_in(line: &str, path: &str) -> bool {
+    let Some((file, rest)) = line.split_once(':') else { return false };
+    rest.starts_with(|c: char| c.is_ascii_digit()) && !file.is_empty() && is_inside_path(file, path)
+}
