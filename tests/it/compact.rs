@@ -103,7 +103,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     context   31.7k -> 21k tokens (106 % -> 70 % of 30k)
     thinking  removed in 1 entry (the API rejects it after an edit)
     cache     4.2k tokens re-cached; breaks even after 5 steps
-    file      179.8 kB -> 19.6 kB
+    file      179.8 kB -> 19.7 kB
     resume    claude --resume [ID] (after moving it into its project folder in ~/.claude/projects)
     undo      ctxc undo [HOME]/shop/[ID].jsonl
     ");
@@ -122,7 +122,7 @@ fn ac1_1_a_context_over_the_budget_is_compacted() {
     messagesCompressed: 75
     batchesCreated: 4
     tokensEstimateBefore: 31662
-    tokensEstimateAfter: 20979
+    tokensEstimateAfter: 21006
     messages: {"before":80,"after":6}
     omitted: 0
     refolds: 0
@@ -625,7 +625,7 @@ fn without_an_archive_it_says_what_is_lost() {
     warning: without an archive, removed content cannot be restored
     compacted the oldest 43 of 48 messages into 3 summaries (engine: extract)
     context   6.4k -> 2.9k tokens (3 % -> 1 % of 200k)
-    cache     992 tokens re-cached; breaks even after 4 steps
+    cache     993 tokens re-cached; breaks even after 4 steps
     file      35.1 kB -> 6.2 kB
     ");
     let text = String::from_utf8(stage.bytes("out.jsonl")).unwrap();

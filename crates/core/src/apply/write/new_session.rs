@@ -5,6 +5,7 @@ use std::io;
 use crate::apply::read::entry_fields::{decode_string, field_at};
 use crate::apply::read::typed::extract_typed;
 use crate::version::strip_verb_suffix;
+use ctxc_engine::is_goal_place;
 use ctxc_transcript::entry;
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::text::{clip_text, collapse_whitespace};
@@ -67,8 +68,9 @@ pub fn whole_title_of(transcript: Transcript<'_>) -> io::Result<String> {
 /// The first request in a summary by ctxc. The prompts themselves are gone.
 fn first_request(summary: &str) -> Option<String> {
     let under = |heading: &str| summary.split_once(heading)?.1.lines().next();
-    // An answer of a word or two names nothing.
-    let asked = under("\nAsked:\n- ").filter(|asked| asked.split_whitespace().count() > 2);
+    // An answer of a word or two names nothing, nor does the place of the goal.
+    let names_work = |asked: &&str| asked.split_whitespace().count() > 2 && !is_goal_place(asked);
+    let asked = under("\nAsked:\n- ").filter(names_work);
     asked.or_else(|| under("\nGoal:\n- ")).map(str::to_owned)
 }
 
