@@ -213,7 +213,7 @@ mod bench {
         let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
         let wanted = vector();
         let time = passed(|| {
-            drop(archive.find(&EntrySearch::Nearest("bench", &wanted, &query), &apply::search_document).unwrap())
+            drop(archive.find(&EntrySearch::Nearest("bench", &wanted, &query), &apply::search_document).unwrap());
         });
         tell("the ten nearest of them", time);
     }

@@ -198,7 +198,7 @@ impl SessionReading {
         match by {
             FoundBy::Path | FoundBy::Id => ui.print_detail(format_args!("reading {}", path.display())),
             FoundBy::LatestHere => {
-                ui.print_status(format_args!("session   {}{agent}", self.session_ref().short_label()))
+                ui.print_status(format_args!("session   {}{agent}", self.session_ref().short_label()));
             }
             FoundBy::LatestAnywhere => {
                 ui.print_status(format_args!(

@@ -31,7 +31,7 @@ impl PlanningState<'_> {
         for call in calls.iter().rev() {
             match call {
                 Call::Context(ContextChange::Cut(action, specs)) => {
-                    self.cut_items(*action, specs, &mut seen, &mut rewrite)?
+                    self.cut_items(*action, specs, &mut seen, &mut rewrite)?;
                 }
                 Call::Context(ContextChange::Restore(_)) => {
                     return Err(anyhow!("nothing is brought back into a running session").into());

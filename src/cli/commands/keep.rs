@@ -98,7 +98,7 @@ pub(crate) fn keep_sessions(
     let mut report = KeepReport::new(hide_password(url));
     match which {
         SessionsToKeep::One(found) => {
-            report.add(store_session(archive, found, ui)?.ok_or_else(|| no_whole_line_error(found))?)
+            report.add(store_session(archive, found, ui)?.ok_or_else(|| no_whole_line_error(found))?);
         }
         SessionsToKeep::All(places) => keep_all(archive, places, &mut report, ui)?,
     }

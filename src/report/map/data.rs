@@ -197,7 +197,7 @@ impl Used {
     }
 
     /// Scaled to tokens of the API, with the overhead before the first message.
-    pub(super) fn to_calibrated(&self, calibration: &Calibration) -> Self {
+    pub(super) fn to_calibrated(self, calibration: &Calibration) -> Self {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale_to_api(Tokens(tokens)).0));
         scaled.add(ContentKind::System, calibration.overhead.0);
         scaled

@@ -125,7 +125,7 @@ impl<'a> SecondPass<'a> {
         let tokens = Tokens(u64::from(record.tokens));
         match record.kind {
             EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::TEXT) => {
-                self.add_part(Part::Text, tokens)
+                self.add_part(Part::Text, tokens);
             }
             EntryKind::User | EntryKind::Assistant if record.flags.any(Flags::THINKING) => {
                 let thinking = index.thinking_of(line);

@@ -80,16 +80,20 @@ impl FileActions {
     }
 
     fn merge_later(self, later: Self) -> Self {
-        // A file that is read is there.
-        let change =
-            self.last_change().filter(|change| later.last == FileAction::Read && *change != FileAction::Deleted);
-        let newest = if later.last_change().is_some() { later } else { self };
+        let change = self.recorded_change().filter(|_| later.last == FileAction::Read);
+        let newest = if later.recorded_change().is_some() { later } else { self };
         Self { last: later.last, before: later.before.or(change), is_uncommitted: newest.is_uncommitted }
     }
 
     /// The last action that is not a read.
-    fn last_change(self) -> Option<FileAction> {
+    fn recorded_change(self) -> Option<FileAction> {
         if self.last == FileAction::Read { self.before } else { Some(self.last) }
+    }
+
+    /// The last action that is not a read, or `None` if a read shows that a deleted file exists again.
+    fn last_change(self) -> Option<FileAction> {
+        let is_back = self.last == FileAction::Read && self.before == Some(FileAction::Deleted);
+        self.recorded_change().filter(|_| !is_back)
     }
 }
 

@@ -127,7 +127,7 @@ fn message_times(file: &File, index: &Index, end: LineNo) -> io::Result<HashSet<
     let lines = index.lines().take_while(|line| *line < end).filter(|line| index.record(*line).is_message()).collect();
     let mut times = HashSet::new();
     each_scanned_line(file, index, &lines, |page| {
-        times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec()))
+        times.extend(page.scan.timestamp.map(|time| time.of(page.bytes).to_vec()));
     })?;
     Ok(times)
 }

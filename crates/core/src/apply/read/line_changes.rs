@@ -74,7 +74,7 @@ fn find_file_changes(files: &[(String, FileAction)], input: CallInput<'_>) -> Ve
                     changes.extend(edits.old.iter().filter_map(|old| LineChange::of_edit(path, old, &edits.new)));
                 }
                 (FileAction::Edited | FileAction::Deleted | FileAction::Restored, _) => {
-                    changes.push(LineChange::Replaced(path.clone()))
+                    changes.push(LineChange::Replaced(path.clone()));
                 }
             }
         }
@@ -97,7 +97,7 @@ fn read_edited_texts(input: CallInput<'_>) -> EditedTexts {
         let text = json_string::decode(string);
         match key {
             Some(b"old_string" | b"oldText") => edits.old.push(text.into_owned()),
-            Some(b"new_string" | b"newText") => edits.new += &format!("{text}\n"),
+            Some(b"new_string" | b"newText") => edits.new.extend([&*text, "\n"]),
             Some(b"new_source" | b"input" | b"patch" | b"patchText") => edits.is_unread = true,
             _ => {}
         }

@@ -71,7 +71,7 @@ fn add_text(said: &mut Vec<SpokenMessage>, shown: ShownText, of: scan::EntryKind
     match said.last_mut() {
         // A message typed meanwhile is an utterance of its own.
         Some(known) if known.speaker == speaker && of != scan::EntryKind::Attachment => {
-            known.text.extend(["\n", &text])
+            known.text.extend(["\n", &text]);
         }
         Some(_) | None => said.push(SpokenMessage { speaker, turn, time, text }),
     }

@@ -28,7 +28,7 @@ pub fn set_agent_id(file: &File, index: &Index, id: &str, rewrite: &mut Rewrite)
     };
     let mut splices = Vec::new();
     each_scanned_line(file, index, &lines, |page| {
-        splices.extend(splice(page.bytes).map(|splice| (page.line, splice)))
+        splices.extend(splice(page.bytes).map(|splice| (page.line, splice)));
     })?;
     for (line, splice) in splices {
         rewrite.edit_unseen(line, [splice]);

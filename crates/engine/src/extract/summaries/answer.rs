@@ -40,13 +40,12 @@ pub(super) fn answer_with_its_question(reply: &str, said: &[&str], question: Opt
     let older = if is_number { &[] } else { said.split_last().map(|(_, older)| older).unwrap_or_default() };
     let chosen = || options(newest).map(|options| (question, options));
     let chosen = chosen().or_else(|| older.iter().rev().find_map(|text| options(text)).map(|options| (None, options)));
-    let lines: Vec<String> = match chosen.filter(|_| !labels.is_empty()) {
-        Some((question, options)) => question.map(str::to_owned).into_iter().chain(options).collect(),
-        None => {
-            let question = question?;
-            let lead = if points_back(question) && is_nod(reply) { proposal_of(newest) } else { None };
-            lead.into_iter().chain([question]).map(str::to_owned).collect()
-        }
+    let lines: Vec<String> = if let Some((question, options)) = chosen.filter(|_| !labels.is_empty()) {
+        question.map(str::to_owned).into_iter().chain(options).collect()
+    } else {
+        let question = question?;
+        let lead = if points_back(question) && is_nod(reply) { proposal_of(newest) } else { None };
+        lead.into_iter().chain([question]).map(str::to_owned).collect()
     };
     Some(format!("{}\n{reply}", lines.join("\n")))
 }

@@ -9,7 +9,7 @@ use super::super::features::ratio;
 use super::super::select::{Ranked, pop_best};
 use super::candidate::Candidate;
 use super::section::Section;
-use super::source::Candidates;
+use super::source::CandidateSet;
 use super::summary::heading_units;
 
 /// The bonus of an item by its section, and the part of a summary that the section may take before the bonus fades.
@@ -51,7 +51,7 @@ const ALSO: usize = 4;
 
 /// The items so far.
 pub(super) struct ItemSelection<'s, 't> {
-    sources: &'s Candidates<'t>,
+    sources: &'s CandidateSet<'t>,
     /// The units that are used.
     pub(super) used: usize,
     /// The weight of each feature; none once it is told.
@@ -63,7 +63,7 @@ pub(super) struct ItemSelection<'s, 't> {
 
 impl<'s, 't> ItemSelection<'s, 't> {
     /// No items.
-    pub(super) fn new(sources: &'s Candidates<'t>) -> Self {
+    pub(super) fn new(sources: &'s CandidateSet<'t>) -> Self {
         Self {
             sources,
             used: 0,

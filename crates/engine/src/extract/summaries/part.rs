@@ -98,7 +98,7 @@ impl<'t> InputPart<'t> {
                     },
                 }),
                 PartRole::Tool if text.len() <= REPORT => {
-                    parts.push(InputPart { text: shorten_report(text, shorten), role, zone })
+                    parts.push(InputPart { text: shorten_report(text, shorten), role, zone });
                 }
                 _ => {
                     let is_said = said.speaker == "assistant";

@@ -24,13 +24,13 @@ use crate::language::{
 use crate::needs::Needs;
 
 /// All candidates in the order of the conversation, with what they carry.
-pub(super) struct Candidates<'t> {
+pub(super) struct CandidateSet<'t> {
     pub(super) candidates: Vec<Candidate<'t>>,
     pub(super) features: Features,
     pub(super) n_zones: usize,
 }
 
-impl<'t> Candidates<'t> {
+impl<'t> CandidateSet<'t> {
     /// The candidates of `parts`, whose facts are needed as `needs` tells.
     pub(super) fn of(parts: &'t [InputPart<'_>], prompts: PromptTreatment, needs: Option<&Needs>) -> Self {
         let mut pieces: Vec<Piece<'t>> = Vec::new();

@@ -10,7 +10,7 @@ use super::choice::ItemSelection;
 use super::goal::set_goal;
 use super::now::set_current_work;
 use super::part::InputPart;
-use super::source::Candidates;
+use super::source::CandidateSet;
 use super::summary::write_summary;
 use crate::{PromptTreatment, SummarizeRequest};
 use ctxc_transcript::text::{Tokens, chars4_tokens};
@@ -26,7 +26,7 @@ pub(in super::super::super) fn summarize_messages(wanted: &SummarizeRequest<'_>)
     let mut parts = InputPart::read_all(wanted, shorten_text);
     set_goal(&mut parts, wanted.prompts, shorten_text);
     set_current_work(&mut parts, wanted.prompts);
-    let sources = Candidates::of(&parts, wanted.prompts, wanted.needs);
+    let sources = CandidateSet::of(&parts, wanted.prompts, wanted.needs);
     let summary = write_summary(&choose_items(&sources, room).chosen_items());
     if !summary.is_empty() && (wanted.prompts == PromptTreatment::Whole || chars4_tokens(&summary) <= wanted.limit) {
         return summary;
@@ -78,7 +78,7 @@ fn lines_within(text: &str, most: usize) -> &str {
     text.get(..closed).unwrap_or_default()
 }
 
-fn choose_items<'s, 't>(sources: &'s Candidates<'t>, room: usize) -> ItemSelection<'s, 't> {
+fn choose_items<'s, 't>(sources: &'s CandidateSet<'t>, room: usize) -> ItemSelection<'s, 't> {
     let mut choice = ItemSelection::new(sources);
     for (idx, _) in sources.candidates.iter().enumerate().filter(|(_, candidate)| candidate.is_certain) {
         choice.take_candidate(idx, usize::MAX);
