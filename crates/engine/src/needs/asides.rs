@@ -10,10 +10,10 @@ const ASIDE_HEADINGS: [&str; 16] = [
 /// The endings of documents.
 const DOCUMENTS: [&str; 4] = [".md", ".mdx", ".markdown", ".rst"];
 
-/// What fences of commands are marked with.
+/// The languages of fences that hold commands.
 const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
 
-/// What the lines of a text are, from the first on.
+/// Reads the lines of a text in order, and finds those that are not of the work.
 pub(super) struct Asides {
     is_instructions: bool,
     is_document: bool,

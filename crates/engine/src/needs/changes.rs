@@ -1,70 +1,9 @@
-//! What later messages change about the lines of earlier ones: of a file that changed only what it still has may be shown (K-11).
+//! Takes out lines that later messages changed: of a file that was edited, only lines that it still has are shown (K-11).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
-use super::collect::{NeededLine, Needs, fact_names_in, split_long_line};
-
-/// A change after which earlier lines do not hold. Paths are from the root.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LineChange {
-    /// The file, or all in the folder, was written or read whole, brought back or deleted.
-    Replaced(String),
-    /// These lines of the file were taken out.
-    TakenOut(String, Vec<String>),
-    /// This part of a line of the file was taken out.
-    PartTakenOut(String, String),
-    /// What was at the first path is at the second.
-    Moved(String, String),
-    /// What was done to files since the last commit was given up.
-    Reset,
-    /// The merge that was started last was given up.
-    Aborted,
-}
-
-impl LineChange {
-    /// The change of the file at `path` by an edit that puts `new` in the place of `old`; `None` where it takes nothing out.
-    #[must_use]
-    pub fn of_edit(path: &str, old: &str, new: &str) -> Option<Self> {
-        let stays: HashSet<&str> = new.lines().flat_map(split_long_line).collect();
-        let old = old.trim_matches(['\r', '\n']);
-        if !old.contains('\n') {
-            let is_gone = !old.trim().is_empty() && !stays.contains(old.trim());
-            return is_gone.then(|| Self::PartTakenOut(path.to_owned(), old.to_owned()));
-        }
-        let gone = old.lines().flat_map(split_long_line).filter(|line| !stays.contains(line));
-        let gone: Vec<String> = gone.filter(|line| !fact_names_in(line).is_empty()).map(str::to_owned).collect();
-        (!gone.is_empty()).then(|| Self::TakenOut(path.to_owned(), gone))
-    }
-
-    fn path(&self) -> &str {
-        match self {
-            Self::Replaced(path) | Self::TakenOut(path, _) | Self::PartTakenOut(path, _) | Self::Moved(path, _) => path,
-            Self::Reset | Self::Aborted => "",
-        }
-    }
-
-    fn n_bytes(&self) -> usize {
-        let texts = match self {
-            Self::TakenOut(_, lines) => lines.iter().map(String::len).sum(),
-            Self::PartTakenOut(_, text) | Self::Moved(_, text) => text.len(),
-            Self::Replaced(_) | Self::Reset | Self::Aborted => 0,
-        };
-        self.path().len() + texts
-    }
-
-    /// Whether `text`, a line of the file, was taken out.
-    fn takes_out(&self, text: &str) -> bool {
-        match self {
-            Self::TakenOut(_, lines) => lines.iter().any(|line| line == text),
-            // An edit may have put a part of a line there, of which this has more.
-            Self::PartTakenOut(_, part) => text.contains(part.trim()) || part.contains(text),
-            Self::Replaced(_) | Self::Moved(..) | Self::Reset | Self::Aborted => true,
-        }
-    }
-}
+use super::collect::{NeededLine, Needs};
+use super::line_change::LineChange;
 
 impl Needs {
     /// The number of the current message.
@@ -88,7 +27,7 @@ impl Needs {
     /// Applies `change` to the lines of messages before `before`.
     pub fn note_change(&mut self, change: LineChange, before: u32) {
         self.apply_change(&change, before, true);
-        // What was settled here is nothing of earlier parts.
+        // Changes that were settled here do not reach earlier parts.
         if self.settled.is_none() || !matches!(change, LineChange::Reset | LineChange::Aborted) {
             self.changes.push(change);
         }

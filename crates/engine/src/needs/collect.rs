@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::asides::Asides;
-use super::changes::LineChange;
+use super::line_change::LineChange;
+use super::line_facts::{fact_names_in, fact_words, split_long_line};
 use super::source::TextSource;
 use super::uses::FactUses;
-use crate::language::{Word, WordShape, split_words};
 
 /// A line that may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,14 +33,12 @@ pub struct Needs {
     pub(super) titles: Vec<String>,
     pub(super) lines: Vec<NeededLine>,
     pub(super) uses: HashMap<String, FactUses>,
-    /// What was changed about lines of earlier messages.
+    /// The changes of lines of earlier messages.
     pub(super) changes: Vec<LineChange>,
     /// The message of the last commit, or of the last start of a merge.
     pub(super) settled: Option<u32>,
 }
 
-/// The longest line, in bytes; longer ones are cut into several.
-const LINE: usize = 240;
 /// The bytes of lines that are held while a conversation is read, and those that are left when it is trimmed.
 const MOST_HELD: usize = 1 << 20;
 const HELD: usize = 1 << 17;
@@ -50,8 +48,6 @@ const CHECKED: usize = 1024;
 const MOST_USES: usize = 1 << 17;
 /// A title is looked for among so many of the newest.
 const RECENT_TITLES: usize = 256;
-/// The shortest and the longest name, in bytes.
-const NAME: std::ops::RangeInclusive<usize> = 3..=160;
 
 impl Needs {
     /// Whether nothing was read.
@@ -236,48 +232,4 @@ fn distinct_facts<'n>(titles: &'n [String], lines: &'n [NeededLine]) -> Vec<&'n 
     let mut seen = HashSet::new();
     let texts = titles.iter().chain(lines.iter().map(|line| &line.text));
     texts.flat_map(|text| fact_words(text)).map(|word| word.text).filter(|name| seen.insert(*name)).collect()
-}
-
-/// The facts of `piece`, each once.
-pub(super) fn fact_names_in(piece: &str) -> Vec<&str> {
-    let mut names: Vec<&str> = fact_words(piece).map(|word| word.text).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-/// The words of `text` that are facts.
-pub(super) fn fact_words(text: &str) -> impl Iterator<Item = Word<'_>> {
-    let is_fact = |word: &Word<'_>| match word.shape {
-        WordShape::Ideographs => false,
-        // `feature/login` names something too.
-        WordShape::Plain => word.text.contains('/'),
-        WordShape::Path
-        | WordShape::Url
-        | WordShape::Identifier
-        | WordShape::Number
-        | WordShape::Version
-        | WordShape::Hash => true,
-    };
-    split_words(text).filter(move |word| is_fact(word) && NAME.contains(&word.text.len()))
-}
-
-/// A line in pieces of at most [`LINE`] bytes, without the spaces around them.
-pub(super) fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line.trim();
-    std::iter::from_fn(move || {
-        let end = if rest.len() <= LINE {
-            rest.len()
-        } else {
-            let most = (0..=LINE).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
-            let head = rest.get(..most).unwrap_or_default();
-            // A word that is longer than a line is left out below.
-            let word_end = || rest.find([' ', ',', ';']).unwrap_or(rest.len());
-            head.rfind([' ', ',', ';']).map_or_else(word_end, |at| at + 1)
-        };
-        let piece = rest.get(..end)?;
-        rest = rest.get(end..).unwrap_or_default().trim_start();
-        (!piece.is_empty()).then_some(piece.trim_end())
-    })
-    .filter(|piece| piece.len() <= LINE)
 }

@@ -7,6 +7,8 @@
 mod asides;
 mod changes;
 mod collect;
+mod line_change;
+mod line_facts;
 mod news;
 mod pick;
 mod source;
@@ -16,8 +18,8 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
-pub use changes::LineChange;
 pub use collect::Needs;
+pub use line_change::LineChange;
 pub use news::ConversationFacts;
 pub use source::TextSource;
 pub use uses::{FEATURES, FactUses};

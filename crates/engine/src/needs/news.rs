@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::collect::{fact_names_in, fact_words, split_long_line};
+use super::line_facts::{fact_names_in, fact_words, split_long_line};
 use super::pick::{OVERHEAD, worth_of};
 use super::source::TextSource;
 use super::uses::FactUses;

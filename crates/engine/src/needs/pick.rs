@@ -3,7 +3,8 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::collect::{NeededLine, Needs, fact_words};
+use super::collect::{NeededLine, Needs};
+use super::line_facts::fact_words;
 use super::uses::{FEATURES, FactUses};
 use super::weights::chance_from_features;
 use crate::language::WordShape;

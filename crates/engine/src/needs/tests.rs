@@ -163,7 +163,7 @@ fn k_10_counts_that_were_stored_with_fewer_sources_are_read() {
     assert_eq!(serde_json::to_string(&uses).unwrap(), "[1,2,2,9,0,1,0,0,0,1,0]");
 }
 
-/// What is shown of `lines` of `/p/a.rs` and `/p/b.rs` after `changes`, which follow them: in one part, and in two.
+/// The lines shown of `lines` of `/p/a.rs` and `/p/b.rs` after `changes`, which follow them: in one part, and in two.
 fn shown_after(changes: &[LineChange]) -> String {
     let lines = [
         (TextSource::Result, Some("/p/a.rs"), "call old_name(x)\nlet kept_value = 1;\nuse crate::gone_module;"),

@@ -1,6 +1,6 @@
 //! Looking a SESSION argument up: a path, a session id or the beginning of one, `latest`, or `-`.
 //!
-//! In: the argument and the [`Places`] to look in. Out: what was [`Found`], or an error with the candidates.
+//! In: the argument and the [`SessionFolders`] to look in. Out: what was [`FoundSession`], or an error with the candidates.
 //! Reads folders and file times, never a transcript; knows nothing of the environment.
 
 mod candidate;

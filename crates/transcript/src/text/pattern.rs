@@ -52,7 +52,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Whether `text` starts and ends so. For many patterns see [`Patterns`].
+    /// Whether `text` starts and ends so. For many patterns see [`PatternSet`].
     #[must_use]
     pub fn fits_text(&self, text: &str) -> bool {
         !PatternSet::new([self]).find_fitting(text).is_empty()

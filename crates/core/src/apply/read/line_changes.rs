@@ -1,4 +1,4 @@
-//! What calls change about the lines of files that were read before them (K-11).
+//! The changes that calls make to lines of files that were read before (K-11).
 
 use super::input::CallInput;
 use super::ledger::call_files;
@@ -9,7 +9,7 @@ use ctxc_engine::needs::LineChange;
 use ctxc_transcript::scan::each_string;
 use ctxc_transcript::text::{json_string, resolve_path};
 
-/// What a call does to lines where it succeeds.
+/// The changes of lines by a call that succeeds.
 #[derive(Debug, Default)]
 pub(super) struct CallChanges {
     pub(super) changes: Vec<LineChange>,

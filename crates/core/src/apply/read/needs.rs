@@ -123,7 +123,7 @@ fn read_user(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, needs
     if page.scan.is_meta {
         // The instructions of a command or a skill stand nowhere else.
         let title: String = prompt.lines().next().unwrap_or_default().chars().take(TITLE).collect();
-        needs.read(TextSource::Instructions, Some(&title), &without_templates(without_caveat(&prompt)));
+        needs.read(TextSource::Instructions, Some(&title), without_caveat(&prompt));
     } else if is_request(&prompt) {
         // Prompts are shown whole.
         needs.read(TextSource::Prompt, None, &prompt);
@@ -133,18 +133,6 @@ fn read_user(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, needs
 /// The text of the client's own, but for its remark on local commands as older versions wrote it.
 fn without_caveat(text: &str) -> &str {
     if text.starts_with("Caveat: ") { "" } else { text }
-}
-
-/// `text` without fenced blocks that are not of a shell: forms and examples, which are no facts of the session.
-fn without_templates(text: &str) -> String {
-    const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
-    let mut fence: Option<bool> = None;
-    let is_shown = |line: &&str| {
-        let Some(language) = line.trim_start().strip_prefix("```") else { return fence.unwrap_or(true) };
-        fence = if fence.is_some() { None } else { Some(SHELLS.contains(&language.trim())) };
-        false
-    };
-    text.lines().filter(is_shown).collect::<Vec<_>>().join("\n")
 }
 
 /// The file of a call that works on one, as the model wrote it, else the tool and its argument.

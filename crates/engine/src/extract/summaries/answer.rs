@@ -3,8 +3,7 @@
 use super::super::announce::is_announcement;
 use super::super::bonds::is_question;
 use super::super::features::utf16_len;
-use super::part::PROMPT;
-use super::prompt::{is_nod, is_slash_command};
+use super::prompt::{PROMPT, is_nod, is_slash_command};
 use crate::language::{Piece, PieceJoin, PieceKind, split_into_pieces};
 
 /// The most units of an answer that says nothing without its question.

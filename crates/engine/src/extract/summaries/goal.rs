@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::super::features::utf16_len;
 use super::closed::git_subcommands;
-use super::part::{InputPart, PROMPT, PartRole, SHORT_PROMPT};
+use super::part::{InputPart, PartRole};
+use super::prompt::{PROMPT, SHORT_PROMPT};
 use super::prompt::{asks_for_work, is_nod, is_slash_command, names_topic, only_asks, steps_ordered_once};
 use super::section::{Section, Speaker};
 use crate::language::{

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::super::announce::{is_acknowledgement, is_announcement};
 use super::super::features::utf16_len;
-use super::part::{InputPart, PROMPT, PartRole};
+use super::part::{InputPart, PartRole};
+use super::prompt::PROMPT;
 use super::section::{Section, Speaker};
 use crate::PromptTreatment;
 use crate::language::{Piece, PieceKind, classify_sentence, split_into_pieces};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::super::bonds::is_question;
 use super::super::features::utf16_len;
 use super::answer::{answer_with_its_question, correction_with_its_object};
-use super::prompt::answers_questions;
+use super::prompt::{PROMPT, SHORT_PROMPT, answers_questions, starts_like_shell_prompt};
 use super::section::{Section, Speaker};
 use super::summary::{self, SummaryItem};
 use crate::language::{
@@ -43,9 +43,6 @@ pub(super) enum PartRole {
     Tool,
 }
 
-/// The most UTF-16 units of a prompt that stays in one piece where prompts compete, and where they stand whole.
-pub(super) const PROMPT: usize = 280;
-pub(super) const SHORT_PROMPT: usize = 160;
 const WHOLE_PROMPT: usize = 4000;
 /// The same of one that is what a program printed for the most part.
 const OUTPUT: usize = 1000;
@@ -124,11 +121,6 @@ impl<'t> InputPart<'t> {
         let text = if is_whole { shorten(text, most) } else { Cow::Borrowed(text) };
         InputPart { text, role: PartRole::Prompt, zone }
     }
-}
-
-/// Whether the line begins as a shell asks for a command.
-pub(super) fn starts_like_shell_prompt(text: &str) -> bool {
-    ["❯ ", "➜ ", "$ ", "% ", "> "].iter().any(|mark| text.starts_with(mark))
 }
 
 /// Whether a prompt is the output of a program for the most part: it reports an error or has a command, and of its text at

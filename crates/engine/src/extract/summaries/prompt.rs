@@ -2,9 +2,12 @@
 
 use super::super::bonds::is_question;
 use super::super::features::utf16_len;
-use super::part::starts_like_shell_prompt;
 use super::section::asks_for;
 use crate::language::{Piece, PieceKind, reports_error, split_into_pieces};
+
+/// The most UTF-16 units of a prompt that stays in one piece where prompts compete, and where they stand whole.
+pub(super) const PROMPT: usize = 280;
+pub(super) const SHORT_PROMPT: usize = 160;
 use ctxc_transcript::text::is_ideograph;
 
 /// A prompt of at least so many units says by itself what it is about; a sign of Chinese or Japanese counts as three.
@@ -75,6 +78,11 @@ const ASKS_ABOUT: [&str; 24] = [
     "what", "where", "when", "who", "which", "is", "are", "was", "were", "does", "do", "did", "has", "have", "should",
     "isn", "aren", "i", "it", "this", "that", "there", "we", "you",
 ];
+
+/// Whether the line begins as a shell asks for a command.
+pub(super) fn starts_like_shell_prompt(text: &str) -> bool {
+    ["❯ ", "➜ ", "$ ", "% ", "> "].iter().any(|mark| text.starts_with(mark))
+}
 
 /// Whether the prompt is a slash command, with or without arguments.
 pub(super) fn is_slash_command(text: &str) -> bool {

@@ -8,7 +8,7 @@ use super::{Pass, portable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuLevel(InstructionSet);
 
-/// Private, so that none but [`Level::all`], which asks the CPU, makes a level that needs something of it.
+/// Private, so that none but [`CpuLevel::all`], which asks the CPU, makes a level that needs something of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InstructionSet {
     Portable,

@@ -1,7 +1,7 @@
 //! Bytes 64 at a time, as bit masks, by what the CPU at hand does best.
 //!
 //! A [`Pass`] is written once, over a block of 64 bytes and two operations on it, and compiled once for each
-//! [`Level`]. What flows out is what the pass makes of its masks; no level knows of JSON more than the
+//! [`CpuLevel`]. What flows out is what the pass makes of its masks; no level knows of JSON more than the
 //! classes of bytes below.
 
 #[cfg(target_arch = "x86_64")]

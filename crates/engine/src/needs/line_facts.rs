@@ -1,0 +1,53 @@
+//! The facts of a line, and long lines in pieces.
+
+use crate::language::{Word, WordShape, split_words};
+
+/// The shortest and the longest name, in bytes.
+pub(super) const NAME: std::ops::RangeInclusive<usize> = 3..=160;
+
+/// The longest line, in bytes; longer ones are cut into several.
+pub(super) const LINE: usize = 240;
+
+/// The facts of `piece`, each once.
+pub(super) fn fact_names_in(piece: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = fact_words(piece).map(|word| word.text).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The words of `text` that are facts.
+pub(super) fn fact_words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    let is_fact = |word: &Word<'_>| match word.shape {
+        WordShape::Ideographs => false,
+        // `feature/login` names something too.
+        WordShape::Plain => word.text.contains('/'),
+        WordShape::Path
+        | WordShape::Url
+        | WordShape::Identifier
+        | WordShape::Number
+        | WordShape::Version
+        | WordShape::Hash => true,
+    };
+    split_words(text).filter(move |word| is_fact(word) && NAME.contains(&word.text.len()))
+}
+
+/// A line in pieces of at most [`LINE`] bytes, without the spaces around them.
+pub(super) fn split_long_line(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim();
+    std::iter::from_fn(move || {
+        let end = if rest.len() <= LINE {
+            rest.len()
+        } else {
+            let most = (0..=LINE).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+            let head = rest.get(..most).unwrap_or_default();
+            // A word that is longer than a line is left out below.
+            let word_end = || rest.find([' ', ',', ';']).unwrap_or(rest.len());
+            head.rfind([' ', ',', ';']).map_or_else(word_end, |at| at + 1)
+        };
+        let piece = rest.get(..end)?;
+        rest = rest.get(end..).unwrap_or_default().trim_start();
+        (!piece.is_empty()).then_some(piece.trim_end())
+    })
+    .filter(|piece| piece.len() <= LINE)
+}
