@@ -169,12 +169,15 @@ mod tests {
                 r#"{{"type":"user","isMeta":true,"uuid":"{id}","parentUuid":{parent},"message":{{"role":"user","content":"{text}"}}}}"#
             )
         };
-        let text = r"# /ship\n\nRun `erk upload-session --session-file PATH`.\n\n```\n| 4 | impl_x.py:40 |\n```\n\n```bash\nerk ship-now\n```";
+        let text = r"# /ship\n\nRun `erk upload-session --session-file PATH`.\n\n```\n| 4 | impl_x.py:40 |\n```\n\n```bash\nerk ship --session-name NAME\n```";
         let steps = line("a", "null", text);
         let caveat = line("b", r#""a""#, "Caveat: The messages below are of `local_command_run`.");
         let (file, index, lines) = file_of(&format!("{steps}\n{caveat}\n"));
         let shown = read_needs(&file, &index, &lines).unwrap().render("", 1000);
-        assert!(shown.contains("# /ship") && shown.contains("--session-file") && shown.contains("ship-now"), "{shown}");
+        assert!(
+            shown.contains("# /ship") && shown.contains("--session-file") && shown.contains("--session-name"),
+            "{shown}"
+        );
         assert!(!shown.contains("impl_x.py"), "{shown}");
         assert!(!shown.contains("local_command_run"), "{shown}");
     }
