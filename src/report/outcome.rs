@@ -146,12 +146,12 @@ impl Outcome {
         self.measure.scale_to_api(tokens)
     }
 
-    /// The size of an item before and after, on the scale of [`Self::shown`]: `1,234 -> 56 tokens`.
+    /// The size of an item before and after, on the scale of `Self::shown`: `1,234 -> 56 tokens`.
     pub(crate) fn change_text(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
         format!("{} -> {} tokens", count(self.scale_tokens(before).0), count(self.scale_tokens(after).0))
     }
 
-    /// A saving, on the scale of [`Self::shown`]: `1,234 tokens`, negative if tokens were added.
+    /// A saving, on the scale of `Self::shown`: `1,234 tokens`, negative if tokens were added.
     pub(crate) fn saving_text(&self, saved: i64) -> String {
         let sign = if saved < 0 { "-" } else { "" };
         format!("{sign}{}", count_noun(self.scale_tokens(Tokens(saved.unsigned_abs())).0, "token"))

@@ -92,7 +92,7 @@ impl ProtectArgs {
         }
     }
 
-    /// As [`Self::stage`], with the default rules.
+    /// As `Self::stage`, with the default rules.
     #[cfg(feature = "mcp")]
     pub(crate) fn stage_with_default_rules(&self, config: &Config) -> PruneStage {
         PruneStage { rules: SupersedeRule::DEFAULT.to_vec(), ..self.resolve_protections(config) }

@@ -124,7 +124,7 @@ impl RewriteArgs {
         self.output.force
     }
 
-    /// As [`Self::resolve`], for a verb that may replace rollouts of Codex.
+    /// As `Self::resolve`, for a verb that may replace rollouts of Codex.
     pub(crate) fn resolve_for_rollouts(
         self,
         session: &SessionArg,

@@ -75,7 +75,7 @@ pub(super) fn with_sections(
     parts.join("\n\n")
 }
 
-/// The tokens of the prompts among `messages` in the form of [`sections`].
+/// The tokens of the prompts among `messages` in the form of `sections`.
 pub(super) fn typed_tokens<'m>(messages: impl Iterator<Item = &'m ClientMessage>) -> Tokens {
     messages.filter(|message| message.is_typed).map(|message| chars4_tokens(&message.text).min(LONG)).sum()
 }

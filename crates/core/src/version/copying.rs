@@ -7,11 +7,11 @@ use super::{KeptSession, PurgeMode, StandIns, VersionError, kept_sessions, purge
 use ctxc_store::{Archive, Copied, ObjectKind, RewritePart, copy_archive, copy_object};
 use ctxc_transcript::text::Digest;
 
-/// Copies everything that `from` holds and `to` does not, as [`copy`] does. Where a session has grown in both, or apart, the
+/// Copies everything that `from` holds and `to` does not, as `copy` does. Where a session has grown in both, or apart, the
 /// states and versions of both are there, and it is listed as it was noted last, with the files of its folder.
 ///
 /// # Errors
-/// As [`copy`].
+/// As `copy`.
 pub fn copy_sessions(
     from: &dyn Archive,
     to: &mut dyn Archive,

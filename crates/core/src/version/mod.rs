@@ -1,9 +1,9 @@
 //! Sessions as the archive keeps them: the lines of a session, whole; the edits of operations; and versions, which are
 //! a session with some of its operations, rendered.
 //!
-//! A [`State`] is the lines that a session had at some time. [`Edits`] are what one operation did, addressed by the lines
+//! A `State` is the lines that a session had at some time. `Edits` are what one operation did, addressed by the lines
 //! of a state. A [`Version`] says how a file was rendered from both, so that the file is recognised by its content
-//! ([`recognise()`]) and rendered again from the archive alone ([`RenderBase`]). This layer knows bytes, lines and edits; what
+//! (`recognise()`) and rendered again from the archive alone ([`RenderBase`]). This layer knows bytes, lines and edits; what
 //! follows from edits is decided in `apply`. `docs/decisions/0029-version-store.md` has the reasons.
 
 mod address;

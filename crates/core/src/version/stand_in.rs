@@ -54,7 +54,7 @@ impl StandIns {
         self.masked_form(line).map_or(Cow::Borrowed(line), Cow::Owned)
     }
 
-    /// As [`Self::of`], of a title.
+    /// As `Self::of`, of a title.
     #[must_use]
     pub fn mask_text(&self, text: String) -> String {
         self.masked_form(text.as_bytes()).and_then(|masked| String::from_utf8(masked).ok()).unwrap_or(text)

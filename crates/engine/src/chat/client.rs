@@ -31,7 +31,7 @@ pub struct ModelsBySize {
     pub large: String,
 }
 
-/// The server, key and models of a [`Chat`].
+/// The server, key and models of a `Chat`.
 #[derive(Clone, Debug)]
 pub struct ChatSettings {
     /// The server.

@@ -19,7 +19,7 @@ const LONG_HEAD: usize = 2000;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
-/// `text` in at most `limit` tokens, whatever it takes: [`extract`] comes within 15 % of its target, and this is a limit.
+/// `text` in at most `limit` tokens, whatever it takes: `extract` comes within 15 % of its target, and this is a limit.
 /// Blank where not even a word fits.
 pub(in super::super) fn extract_within(text: &str, limit: Tokens) -> String {
     let mut target = limit;

@@ -13,7 +13,7 @@ pub struct FactUses {
     first: u32,
     last: u32,
     n_messages: u32,
-    /// The number of lines, by [`Source`].
+    /// The number of lines, by `Source`.
     lines: [u32; TextSource::ALL.len()],
     /// The facts in all these lines, the fact itself included.
     n_beside: u32,

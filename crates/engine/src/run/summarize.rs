@@ -68,7 +68,7 @@ impl Runner<'_> {
         Ok(RunSummaries { n_secrets: run.runner.n_secrets(), ..run.done })
     }
 
-    /// The requests that [`summarize`](Self::summarize) would make, without retries, and the number of different secrets that
+    /// The requests that `summarize` would make, without retries, and the number of different secrets that
     /// would be redacted. An unknown summary so far is assumed to be between empty and as long as its limit.
     ///
     /// # Errors
@@ -109,10 +109,10 @@ impl Runner<'_> {
     }
 }
 
-/// [`Runner::summarize`] for an engine that answers at once.
+/// `Runner::summarize` for an engine that answers at once.
 ///
 /// # Errors
-/// Those of [`Runner::summarize`], and if the engine does not answer at once.
+/// Those of `Runner::summarize`, and if the engine does not answer at once.
 pub fn summarize_at_once(
     chunks: &[Vec<MessageToSummarize>],
     wanted: &SummarizeRequest<'_>,

@@ -22,7 +22,7 @@ use crate::budget::{Budget, Reservation};
 use crate::{EngineError, Fault, Price, Usage, Usd};
 use ctxc_transcript::text::Tokens;
 
-/// The interval of [`Event::Waiting`], at which a run can be interrupted.
+/// The interval of `Event::Waiting`, at which a run can be interrupted.
 const TICK: Duration = Duration::from_millis(50);
 
 /// An item to call for.

@@ -11,7 +11,7 @@ use crate::prefix::AT_MOST;
 use crate::{ArchiveError, DigestSelection, EachLine, LineId};
 use ctxc_transcript::text::Digest;
 
-/// The lines of some numbers, as rows for [`body`].
+/// The lines of some numbers, as rows for `body`.
 pub(crate) const BODIES: &str = "SELECT id, digest, codec, content, bytes FROM body WHERE id = ANY($1)";
 
 /// The numbers and codecs of the lines with some digests.

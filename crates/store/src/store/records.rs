@@ -10,7 +10,7 @@ use crate::prefix::AT_MOST;
 use crate::{ArchiveError, Document, DocumentKind, EachRecord, Record, RecordFilter, RecordSelection};
 use ctxc_transcript::text::Digest;
 
-/// Rows for [`record`].
+/// Rows for `record`.
 pub(crate) const COLUMNS: &str = "codec, bytes, content, checksum, key, kind, session, speaker, time, meta, expires";
 
 const DROP: &str = "DELETE FROM record WHERE key = $1 AND kind = $2";

@@ -45,7 +45,7 @@ pub(in crate::apply) struct ReplacedLines<'a> {
     pub first: Option<LineNo>,
 }
 
-/// As [`compact`], for any messages.
+/// As `compact`, for any messages.
 ///
 /// # Errors
 /// When the file cannot be read.

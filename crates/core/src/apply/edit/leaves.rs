@@ -20,7 +20,7 @@ pub(in crate::apply) enum ValueReader<'a> {
     Client,
     /// The model.
     Model {
-        /// The command that shows what was there; see [`ArchiveRef::command`](crate::apply::ArchiveRef::command).
+        /// The command that shows what was there; see `ArchiveRef::command`.
         command: &'a str,
         /// The text that is kept of a string.
         kept: &'a dyn Fn(&str) -> String,

@@ -57,7 +57,7 @@ impl Rewrite {
         self.unseen.remove(line);
     }
 
-    /// As [`Self::edit`], for splices that the model does not see.
+    /// As `Self::edit`, for splices that the model does not see.
     pub fn edit_unseen(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
         if !self.edits.contains_key(&line) {
             self.unseen.insert(line);

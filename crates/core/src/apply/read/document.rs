@@ -46,7 +46,7 @@ pub fn search_document(line: &[u8]) -> Option<Document> {
     })
 }
 
-/// As [`texts`], of a line that is scanned already.
+/// As `texts`, of a line that is scanned already.
 pub(in crate::apply) fn scanned_texts(scan: &Scan, line: &[u8]) -> Vec<EntryText> {
     if scan.form != LineForm::Entry {
         return Vec::new();

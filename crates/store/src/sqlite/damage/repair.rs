@@ -26,7 +26,7 @@ pub struct ArchiveRepair {
 }
 
 impl ArchiveRepair {
-    /// Begins to repair the `damage` that [`check`](super::check()) found in the archive at `path`. Restores lost lines that a
+    /// Begins to repair the `damage` that `check` found in the archive at `path`. Restores lost lines that a
     /// pack still contains.
     ///
     /// # Errors
