@@ -20,7 +20,7 @@ pub(crate) struct PushOutcome {
 }
 
 /// Pushes `spoken` into the buffer `name`, in order, at the time `now`, and evicts the oldest utterances until the rest keeps
-/// to the limits (H-02, H-06), after applying `change` to them. Evicted utterances wait for `settle`(fn@super::settle).
+/// to the limits (H-02, H-06), after applying `change` to them. Evicted utterances wait for `settle`.
 ///
 /// # Errors
 /// When the archive cannot be read or written; then nothing is changed.
