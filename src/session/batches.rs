@@ -13,7 +13,7 @@ use crate::session::summarize::{calls_made, plan_summary_calls, summarize_chunks
 use crate::terminal::progress::Progress;
 use ctxc_core::apply::{
     BatchLabels, ChunkContent, CompactionScope, MessageChunk, NamedBatch, PriorSummary, find_batches, read_chunk,
-    read_ledger, read_needs,
+    read_ledger,
 };
 use ctxc_core::plan::{Batch, BatchClip, ViewLimits, batches_to_merge, render_view};
 use ctxc_engine::needs::Needs;
@@ -22,7 +22,7 @@ use ctxc_engine::{MessageToSummarize, PromptTreatment};
 use ctxc_store::Record;
 use ctxc_transcript::session::agent_transcript;
 use ctxc_transcript::text::{StopRequested, Tokens, chars4_tokens};
-use ctxc_transcript::{Chain, Index, LineNo};
+use ctxc_transcript::{Chain, Index};
 
 /// The built-in engine summarizes to this part of all that was read, prompts aside, and to no fewer than so many tokens.
 const SAID_PART: u64 = 66;
@@ -251,18 +251,11 @@ impl SummaryBatches {
     }
 
     /// The view that replaces the messages of `scope`, with the state after those that stay.
-    pub(crate) fn render_view(
-        &self,
-        work: &OpenSession<'_>,
-        how: &CompactSettings,
-        scope: &CompactionScope,
-    ) -> Result<String, CommandError> {
-        let reading = &work.reading;
+    pub(crate) fn render_view(&self, how: &CompactSettings, scope: &CompactionScope) -> String {
         let batches: Vec<Batch> = self.all.iter().map(|named| named.batch.clone()).collect();
         let mut ledger = Batch::from_batches(&batches, String::new()).ledger;
         ledger.merge(scope.later.clone());
-        let kept: Vec<LineNo> = scope.kept.iter().collect();
-        ledger.follow_kept_needs(&reading.name_errors(read_needs(&reading.file, &reading.index, &kept))?);
+        ledger.follow_kept_needs(&scope.kept_needs);
         let session = (self.kept == BatchStorage::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {
@@ -270,7 +263,7 @@ impl SummaryBatches {
             how.fills_limit().then(|| Tokens(limit.0 * n_shown))
         });
         let room = ViewLimits { limit, most };
-        Ok(render_view(&batches, clip_settings(how), &ledger, session, room))
+        render_view(&batches, clip_settings(how), &ledger, session, room)
     }
 
     /// The records of the new batches for the archive; empty without one.

@@ -87,11 +87,11 @@ pub(crate) fn compact_conversation(
     if work.settings.mode == RunMode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
         // Nothing is requested, so only the maximum size is known.
         summaries.plan_summaries(work, how, &read_chunks(work, how, &scope.chunks)?, &mut stats)?;
-        mark_replaced(work, &scope, chars4_tokens(&summaries.render_view(work, how, &scope)?), &mut rewrite);
+        mark_replaced(work, &scope, chars4_tokens(&summaries.render_view(how, &scope)), &mut rewrite);
         return Ok((rewrite, stats));
     }
     summaries.summarize_all(work, how, &scope.chunks, &mut stats)?;
-    let view = summaries.render_view(work, how, &scope)?;
+    let view = summaries.render_view(how, &scope);
     if chars4_tokens(&view) >= compacted_tokens(work, &scope, &rewrite) {
         if trigger == CompactTrigger::OverBudget {
             return Ok((rewrite, stats.into_unchanged(Reason::NotSmaller)));
@@ -131,7 +131,7 @@ pub(crate) fn expected_view(
     let stats = &mut CompactStats::default();
     summaries.summarize_read(work, how, read.to_vec(), stats)?;
     summaries.summarize_again(work, how, stats)?;
-    summaries.render_view(work, how, scope)
+    Ok(summaries.render_view(how, scope))
 }
 
 /// The messages to compact after `rewrite`, keeping the newest `keep_recent` ones.

@@ -124,8 +124,8 @@ fn finding_2_no_active_entry_is_lost_below_several_compactions() {
     }
 }
 
-/// A session that was truncated from `1.jsonl` to `2.jsonl`, where what went begins with a reply, and of which a compaction to
-/// `3.jsonl` took what was before that; with the ids of both.
+/// A session that was truncated from `1.jsonl` to `2.jsonl`, where the removed messages begin with a reply, and whose compaction to
+/// `3.jsonl` removed the messages before those; with the ids of both.
 fn truncated_and_compacted() -> (Stage, String, String) {
     for keep in 3..13 {
         let stage = Stage::new().file("in.jsonl", fixture("session-small"));
@@ -156,7 +156,7 @@ fn n_06_a_truncation_below_a_later_compaction_is_undone_with_it_where_it_would_s
     undo_with_later(&stage, "3.jsonl", [&truncated, &compacted], "4.jsonl", "1.jsonl");
 }
 
-// N-06: what the truncation took out stands first in front of the summary, unless that is taken out again.
+// N-06: the messages that the truncation removed come before the summary, unless they are removed again.
 #[test]
 fn n_06_a_compaction_is_done_again_with_the_truncation_below_it_where_it_would_start_with_a_reply() {
     let (stage, truncated, compacted) = truncated_and_compacted();

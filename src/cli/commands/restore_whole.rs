@@ -95,7 +95,7 @@ pub(crate) fn run(
             undo_operations(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
         Err(error) if error.find_cause().is_some_and(ApplyError::starts_with_reply) => {
-            // A reply stands first whose prompt was removed or summarized later, or that a later undo brought back.
+            // The first message would be a reply: its prompt was removed or summarized later, or a later undo brought it back.
             let removing = history.later_removals(&ids);
             let ([_, ..], [first, ..]) = (removing.as_slice(), ids.as_slice()) else { return Err(error) };
             if later == IfDependent::Refuse {

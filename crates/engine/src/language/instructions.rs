@@ -8,6 +8,8 @@ const RULES: usize = 800;
 const STEPS: usize = 600;
 const RULE: usize = 400;
 const STEP: usize = 72;
+/// Marks what is left out.
+const CUT: &str = "[...]";
 /// Words in capitals that mark a rule.
 const MARKS: [&str; 6] = ["NEVER", "ONLY", "MUST", "MANDATORY", "CRITICAL", "FORBIDDEN"];
 /// Openings of a rule, and words that make one in languages without capitals.
@@ -20,33 +22,50 @@ const STEP_WORDS: [&str; 9] = ["step ", "phase ", "stage ", "schritt ", "étape 
 const COMMAND: [&str; 2] = ["While ", " runs:"];
 const SKILL: [&str; 2] = ["While the skill ", " is used:"];
 
-/// The rules and the steps in `text`, the instructions of the slash command or the skill `name`; code decides nothing.
+/// The rules and the steps in `text`, the instructions of the slash command or the skill `name`; code decides nothing. `[...]` marks
+/// rules and steps that are left out: of the steps, first those within another, then the earliest, since the last are still to come.
 #[must_use]
 pub fn summarize_instructions(name: &str, text: &str) -> String {
     let pieces = split_into_pieces(text);
     let mut rules: Vec<String> = Vec::new();
-    let mut steps: Vec<&str> = Vec::new();
+    let mut steps: Vec<(usize, &str)> = Vec::new();
+    let mut is_cut = false;
     for (at, piece) in pieces.iter().enumerate() {
-        let room = |of: usize, used: usize| of.saturating_sub(used);
         match piece.kind {
             PieceKind::Heading if piece.text.starts_with('#') => {
-                let used: usize = steps.iter().map(|step| step.len() + 2).sum();
-                let step = step_of_heading(piece.text).filter(|step| step.len() <= room(STEPS, used));
+                let level = piece.text.bytes().take_while(|byte| *byte == b'#').count();
+                let step = step_of_heading(piece.text).map(|step| (level, step));
                 steps.extend(step.filter(|step| !steps.contains(step)));
             }
             PieceKind::Heading | PieceKind::Sentence | PieceKind::Item if lays_down(piece.text) => {
-                let used: usize = rules.iter().map(|rule| rule.len() + 1).sum();
-                let rule = rule_at(&pieces, at).filter(|rule| rule.len() <= RULE.min(room(RULES, used)));
-                rules.extend(rule.filter(|rule| !rules.contains(rule)));
+                let room = RULES.saturating_sub(rules.iter().map(|rule| rule.len() + 1).sum());
+                let Some(rule) = rule_at(&pieces, at).filter(|rule| !rules.contains(rule)) else { continue };
+                if rule.len() <= RULE.min(room) { rules.push(rule) } else { is_cut = true }
             }
             _ => {}
         }
     }
+    rules.extend(is_cut.then(|| CUT.to_owned()));
     if !steps.is_empty() {
-        rules.push(format!("Its steps: {}", steps.join("; ")));
+        rules.push(format!("Its steps: {}", shorten_steps(steps)));
     }
     let [before, behind] = if name.starts_with('/') { COMMAND } else { SKILL };
     std::iter::once(format!("{before}{name}{behind}")).chain(rules).collect::<Vec<_>>().join("\n")
+}
+
+/// The titles of `steps`, each with the level of its heading, in one line of about [`STEPS`] bytes.
+fn shorten_steps(mut steps: Vec<(usize, &str)>) -> String {
+    let n_bytes = |steps: &[(usize, &str)]| steps.iter().map(|(_, step)| step.len() + 2).sum::<usize>();
+    let n_all = steps.len();
+    let top = steps.iter().map(|(level, _)| *level).min().unwrap_or_default();
+    if n_bytes(&steps) > STEPS {
+        steps.retain(|(level, _)| *level == top);
+    }
+    while steps.len() > 1 && n_bytes(&steps) > STEPS {
+        steps.remove(0);
+    }
+    let mark = (steps.len() < n_all).then_some(CUT);
+    mark.into_iter().chain(steps.iter().map(|(_, step)| *step)).collect::<Vec<_>>().join("; ")
 }
 
 /// The name in the first line of such a summary, with the arguments: that of a slash command begins with a slash.
@@ -114,6 +133,13 @@ mod tests {
         assert_eq!(name_of_instructions(&short), Some("/ship --now"));
         let skill = summarize_instructions("cook", "Only text.");
         assert_eq!((skill.as_str(), name_of_instructions(&skill)), ("While the skill cook is used:", Some("cook")));
+        let step = |n: usize| format!("## Step {n}: Read the part {n} of the plan\n\n### {n}.1 Look\n\n");
+        let long = (1..=20).map(step).collect::<Vec<_>>().concat();
+        let long = summarize_instructions("/x", &long);
+        assert!(
+            long.contains("Its steps: [...]; Step 6: ") && long.ends_with("; Step 20: Read the part 20 of the plan"),
+            "{long}"
+        );
         assert!(
             summarize_instructions("/x", &text.repeat(50)).len() < 1600
                 && name_of_instructions("While it runs:").is_none()

@@ -25,7 +25,7 @@ pub enum LineChange {
 }
 
 impl LineChange {
-    /// The change of the file at `path` by an edit that puts `new` in the place of `old`; `None` where it takes nothing out.
+    /// The change of the file at `path` by an edit that replaces `old` by `new`; `None` if it takes nothing out.
     #[must_use]
     pub fn of_edit(path: &str, old: &str, new: &str) -> Option<Self> {
         let stays: HashSet<&str> = new.lines().flat_map(split_long_line).collect();
@@ -59,7 +59,7 @@ impl LineChange {
     pub(super) fn takes_out(&self, text: &str) -> bool {
         match self {
             Self::TakenOut(_, lines) => lines.iter().any(|line| line == text),
-            // An edit may have put a part of a line there, of which this has more.
+            // An edit may have inserted a part of a line, and this is the longer line.
             Self::PartTakenOut(_, part) => text.contains(part.trim()) || part.contains(text),
             Self::Replaced(_) | Self::Moved(..) | Self::Reset | Self::Aborted => true,
         }

@@ -22,7 +22,7 @@ pub(super) fn worth_of(chances: f32, n_chars: usize) -> f32 {
     chances / n_chars as f32
 }
 
-/// The beginnings of titles of listings and pages, of which only what the model named itself is worth a line.
+/// The beginnings of titles of listings and pages, where only facts that the model named itself are worth a line.
 const LISTINGS: [&str; 8] = ["LS", "Glob", "WebFetch", "WebSearch", "Bash ls", "Bash find", "Bash tree", "Bash fd"];
 
 fn is_listing(title: &str) -> bool {

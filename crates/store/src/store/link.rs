@@ -79,7 +79,7 @@ pub(crate) trait DatabaseLink: Send {
         each: &mut dyn FnMut(&mut Row) -> Result<(), RowDamage>,
     ) -> Result<(), ArchiveError>;
 
-    /// The number of rows that a statement changes. It is run as in `DatabaseLink::each`.
+    /// The number of rows that a statement changes. It is run as in [`DatabaseLink::each_row`].
     fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
     /// Stores `rows`; the number of them that are new.

@@ -10,6 +10,7 @@ use crate::apply::read::needs::read_needs;
 use crate::apply::read::said::read_said;
 use crate::plan::{Batch, Chunking, Ledger, count_compacted};
 use ctxc_engine::MessageToSummarize;
+use ctxc_engine::needs::Needs;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Messages, OwningMessage, Transcript};
 
@@ -32,6 +33,8 @@ pub struct CompactionScope {
     pub chunks: Vec<MessageChunk>,
     /// The effects of the messages that stay.
     pub later: Ledger,
+    /// The facts of the messages that stay, and their changes of files.
+    pub kept_needs: Needs,
 }
 
 /// Messages that are summarized together.
@@ -90,8 +93,8 @@ impl CompactionScope {
         let gone = chain.lines.iter().copied().filter(is_gone).collect();
         let first = messages.first_line(chain, start);
         let stays: Vec<LineNo> = chain.lines.iter().copied().filter(|line| kept.contains(*line)).collect();
-        let later = read_ledger(file, index, &stays)?;
-        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks, later }))
+        let (later, kept_needs) = (read_ledger(file, index, &stays)?, read_needs(file, index, &stays)?);
+        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks, later, kept_needs }))
     }
 
     /// The number of messages that go, without the earlier summary.

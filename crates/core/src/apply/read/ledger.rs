@@ -6,21 +6,15 @@ use std::io;
 
 use serde_json::Value;
 
-use super::calls::is_refusal;
-use super::command::CommandEnd;
-use super::entry_fields::field_at;
+use super::call_files::call_files;
+use super::call_result::CallResult;
+use super::command_run::{CommandRun, approves_of_failure, note_command};
 use super::input::CallInput;
 use super::lines::each_line;
 use crate::apply::read::page::ScannedLine;
-use crate::plan::{
-    CommandOutcome, FileAction, Ledger, Repository, ShellOperator, ShellScript, TaskProgress, TaskUpdate, TestReport,
-    TestRun, Todo, command_folders, ends_in_search, find_file_effects, find_publications, git_subcommands,
-    is_read_only_script, shows_output_end, split_leading_cd, status_shows_outcome, strip_output_filters,
-    tests_or_builds,
-};
+use crate::plan::{FileAction, Ledger, Repository, TaskProgress, TaskUpdate, Todo};
 use ctxc_transcript::scan::{Block, BlockKind, EntryKind};
-use ctxc_transcript::text::{is_rooted, resolve_path};
-use ctxc_transcript::{Format, Index, LineNo, entry};
+use ctxc_transcript::{Index, LineNo, entry};
 
 /// The actions in `lines`, which are in the order of the conversation. Calls count by their results, so both have to be
 /// among the lines. Calls that failed count only as failures, and commands that only look are left out.
@@ -57,12 +51,8 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
             for (at, text) in entry::tool_result_texts(page.scan, page.bytes) {
                 let Some(block) = page.scan.blocks.get(at) else { continue };
                 let Some(deed) = open.remove(&page.decode_string(block.tool_id)) else { continue };
-                // Codex marks no result of a call that failed.
-                let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
-                let is_error = block.is_error || is_refusal(&text) || end.is_some_and(CommandEnd::is_failure);
-                let run = deed.note_in_ledger(&CallResult { page, is_error, text: &text, end }, &mut ledger);
-                match run {
-                    Some(run) if matches!(run.ending, CommandOutcome::Failed(_)) => failed.push(run),
+                match deed.note_in_ledger(&CallResult::of(page, at, block, &text), &mut ledger) {
+                    Some(run) if run.has_failed() => failed.push(run),
                     Some(run) => run.note(&mut ledger),
                     None => {}
                 }
@@ -74,35 +64,6 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
         run.note(&mut ledger);
     }
     Ok(ledger)
-}
-
-/// A run of a command in a folder, which is empty if it is unknown.
-struct CommandRun {
-    command: String,
-    folder: String,
-    ending: CommandOutcome,
-    /// Whether it tests or builds.
-    is_check: bool,
-}
-
-impl CommandRun {
-    fn note(self, ledger: &mut Ledger) {
-        if self.is_check {
-            ledger.note_verdict(&self.command, self.ending);
-        }
-        ledger.note_run(&self.command, &self.folder, self.ending);
-    }
-}
-
-/// Whether words after a failure say that it was wanted: `Perfect, it is refused as expected`.
-fn approves_of_failure(words: &str) -> bool {
-    const APPROVALS: [&str; 12] = [
-        "perfect", "excellent", "as expected", "expected to fail", "fails correctly", "correctly re", "as intended",
-        "完璧", "期待通り", "想定通り", "正しく", "符合预期",
-    ];
-    let line = words.trim_start().split(['\n', '。', '！']).next().unwrap_or_default();
-    let first = line.split(". ").next().and_then(|first| first.split("! ").next()).unwrap_or_default().to_lowercase();
-    !first.contains("not as ") && APPROVALS.iter().any(|approval| first.contains(approval))
 }
 
 /// The effect that a call asks for, if it belongs in a ledger.
@@ -119,15 +80,6 @@ enum CallEffect {
     Task(String, TaskUpdate),
     /// A subagent, by its brief.
     Agent(String),
-}
-
-/// The result of a call.
-struct CallResult<'a> {
-    page: ScannedLine<'a>,
-    is_error: bool,
-    text: &'a str,
-    /// The end of the command in a session of Codex.
-    end: Option<CommandEnd>,
 }
 
 impl CallEffect {
@@ -192,199 +144,6 @@ fn notified_report(page: &ScannedLine<'_>) -> Option<(String, String)> {
         rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside.trim().to_owned())
     };
     text.contains("<task-notification>").then(|| between("task-id").zip(between("result"))).flatten()
-}
-
-impl CallResult<'_> {
-    /// Whether the file that was written was not there before.
-    fn has_created(&self) -> bool {
-        self.text.starts_with("File created") || self.client_note(b"type").is_some_and(|note| note == b"\"create\"")
-    }
-
-    /// The id of the subagent that answered, or was started.
-    fn agent_id(&self) -> Option<String> {
-        let noted = self.client_note(b"agentId").and_then(|id| serde_json::from_slice(id).ok());
-        noted.or_else(|| {
-            let (_, rest) = self.text.rsplit_once("agentId: ")?;
-            Some(rest.chars().take_while(char::is_ascii_alphanumeric).collect()).filter(|id: &String| !id.is_empty())
-        })
-    }
-
-    /// The report of the subagent; empty where it went on in the background.
-    fn agent_report(&self) -> String {
-        if self.client_note(b"isAsync").is_some_and(|is_async| is_async == b"true") {
-            return String::new();
-        }
-        let noted: Option<Vec<Value>> =
-            self.client_note(b"content").and_then(|blocks| serde_json::from_slice(blocks).ok());
-        let texts = |blocks: &[Value]| {
-            let texts = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
-            texts.collect::<Vec<_>>().join(" ")
-        };
-        noted.map_or_else(|| self.text.to_owned(), |blocks| texts(&blocks))
-    }
-
-    /// Whether the command went on in the background.
-    fn is_in_background(&self) -> bool {
-        self.text.starts_with("Command running in background") || self.client_note(b"backgroundTaskId").is_some()
-    }
-
-    /// The client's note under `key` beside the result, if it is an object.
-    fn client_note(&self, key: &[u8]) -> Option<&[u8]> {
-        let notes = self.page.scan.tool_use_result?.of(self.page.bytes);
-        field_at(notes, key).filter(|_| notes.starts_with(b"{")).map(|value| value.of(notes))
-    }
-
-    /// The status that the command ended with.
-    fn exit_status(&self) -> Option<i32> {
-        if let Some(end) = self.end {
-            return end.status;
-        }
-        let rest = self.text.strip_prefix("Exit code ").or_else(|| self.text.strip_prefix("Error: Exit code "))?;
-        rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?.parse().ok()
-    }
-}
-
-/// Notes the effects of a command; returns its run unless it only looks or did not run.
-fn note_command(
-    command: &str,
-    folder: Option<&str>,
-    answer: &CallResult<'_>,
-    ledger: &mut Ledger,
-) -> Option<CommandRun> {
-    if is_refusal(answer.text) {
-        return None;
-    }
-    let script = ShellScript::parse(command);
-    if answer.is_error && has_stayed_out(&script, answer.text) {
-        return None;
-    }
-    let repository = Repository::after(&script, answer.text, answer.is_error);
-    if is_read_only_script(&script) {
-        ledger.note_repository(repository);
-        return None;
-    }
-    let run = TestRun::from_script(&script).or_else(|| TestRun::from_output(&script, answer.text));
-    let tested = run.map(|(run, at)| {
-        let mut report = TestReport::parse(&run, answer.text);
-        report.all_passed &= shows_output_end(&script, at, answer.text) && !answer.is_error;
-        (run, at, report)
-    });
-    let report = tested.as_ref().map(|(_, _, report)| report);
-    let ending = if answer.is_error && answer.exit_status() == Some(1) && ends_in_search(&script) {
-        CommandOutcome::Untold
-    } else if answer.is_error {
-        CommandOutcome::Failed(answer.exit_status())
-    } else if report.is_some_and(|report| !report.failed.is_empty()) {
-        CommandOutcome::Failed(None)
-    } else if answer.is_in_background() {
-        CommandOutcome::Untold
-    } else if status_shows_outcome(&script) || report.is_some_and(|report| report.all_passed) {
-        CommandOutcome::Succeeded
-    } else {
-        CommandOutcome::Untold
-    };
-    let (cd, rest) = split_leading_cd(command);
-    let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));
-    let command = strip_output_filters(rest);
-    let mut is_check = tests_or_builds(&script);
-    if let Some((run, at, report)) = tested {
-        // A test that fails as it should is one still.
-        if std::mem::take(&mut is_check) {
-            ledger.note_verdict(command, ending);
-        }
-        let folder = command_folders(&script, folder).into_iter().nth(at).flatten();
-        ledger.note_test_run(&run, report, folder.as_deref().unwrap_or_default());
-    }
-    for (id, what) in find_publications(&script, answer.text, answer.is_error) {
-        ledger.note_publication(id, what);
-    }
-    if !answer.is_error && !answer.is_in_background() {
-        for (path, action) in find_patch(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
-            ledger.note_file_action(path, action);
-        }
-        for (path, action) in find_file_effects(&script, folder) {
-            ledger.note_file_action(path, action);
-        }
-        if git_subcommands(&script).iter().any(|step| BRINGS_BACK.contains(step)) {
-            let created =
-                answer.text.lines().filter_map(|line| line.trim().strip_prefix("create mode ")?.split_once(' '));
-            for (_, path) in created {
-                ledger.note_checked_out(resolve_path(path, folder));
-            }
-        }
-    }
-    ledger.note_repository(repository);
-    let folder = place.unwrap_or_default();
-    Some(CommandRun { command: command.to_owned(), folder, ending, is_check })
-}
-
-/// Whether the script ended at the `cd` that it begins with, as the first line of `output` tells.
-fn has_stayed_out(script: &ShellScript, output: &str) -> bool {
-    let is_cd =
-        script.commands.first().is_some_and(|first| first.program_name() == "cd" && first.join == ShellOperator::And);
-    let mut lines = output.lines().filter(|line| !line.starts_with("Exit code ") && !line.trim().is_empty());
-    is_cd && lines.next().is_some_and(|line| line.starts_with("cd:") || line.contains(" cd: ") || line.contains(":cd:"))
-}
-
-/// The steps of git that make files.
-const BRINGS_BACK: [&str; 4] = ["pull", "merge", "rebase", "checkout"];
-/// The parameters by which tools name the file that they work on.
-const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
-
-/// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.
-pub(super) fn call_files(tool: &str, input: CallInput<'_>, page: ScannedLine<'_>) -> Vec<(String, FileAction)> {
-    let name = tool.rsplit("__").next().unwrap_or_default();
-    let action = match name {
-        "Read" | "NotebookRead" | "read_file" | "read_text_file" => FileAction::Read,
-        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "write_file" | "create_file" | "edit_file" | "replace"
-        | "str_replace" => FileAction::Edited,
-        "delete_file" | "remove_file" => FileAction::Deleted,
-        "move_file" | "rename_file" => {
-            let moved = [("source", FileAction::Deleted), ("destination", FileAction::Created)];
-            let at = |(key, action): (&str, FileAction)| {
-                Some((absolute_path(&input.string_value(key.as_bytes())?, page), action))
-            };
-            return moved.into_iter().filter_map(at).collect();
-        }
-        "apply_patch" | "ApplyPatch" => {
-            let text = ["input", "patch", "patchText"].iter().find_map(|key| input.string_value(key.as_bytes()));
-            return text.map(|text| patch_files(&text, page.working_folder().as_deref())).unwrap_or_default();
-        }
-        _ => return Vec::new(),
-    };
-    let path = PATHS.iter().find_map(|key| input.string_value(key)).filter(|path| !path.is_empty());
-    path.map(|path| (absolute_path(&path, page), action)).into_iter().collect()
-}
-
-fn absolute_path(path: &str, page: ScannedLine<'_>) -> String {
-    let folder = if is_rooted(path) { None } else { page.working_folder() };
-    resolve_path(path, folder.as_deref())
-}
-
-/// The patch in a shell command that applies one.
-fn find_patch(command: &str) -> Option<&str> {
-    let (before, patch) = command.split_once("*** Begin Patch")?;
-    before.contains("apply_patch").then_some(patch)
-}
-
-/// The files of a patch in the form of `apply_patch`.
-fn patch_files(patch: &str, folder: Option<&str>) -> Vec<(String, FileAction)> {
-    const HEADS: [(&str, FileAction); 4] = [
-        ("*** Add File: ", FileAction::Created),
-        ("*** Update File: ", FileAction::Edited),
-        ("*** Delete File: ", FileAction::Deleted),
-        ("*** Move to: ", FileAction::Created),
-    ];
-    let mut files: Vec<(String, FileAction)> = Vec::new();
-    for line in patch.lines() {
-        let after = |(head, action): &(&str, FileAction)| Some((line.strip_prefix(head)?.trim().to_owned(), *action));
-        let Some((name, action)) = HEADS.iter().find_map(after) else { continue };
-        if let (true, Some(last)) = (line.starts_with("*** Move to"), files.last_mut()) {
-            last.1 = FileAction::Deleted;
-        }
-        files.push((resolve_path(&name, folder), action));
-    }
-    files
 }
 
 /// The list of what is to be done, as it is written to `TodoWrite`.

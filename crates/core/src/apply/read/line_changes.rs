@@ -1,7 +1,7 @@
 //! The changes that calls make to lines of files that were read before (K-11).
 
+use super::call_files::call_files;
 use super::input::CallInput;
-use super::ledger::call_files;
 use crate::apply::read::page::ScannedLine;
 use crate::plan::{FileAction, ShellScript, command_folders, find_file_effects, git_verb};
 use ctxc_engine::language::split_line_number;

@@ -1,7 +1,10 @@
 //! Reads the texts and the tool calls of a session.
 
+mod call_files;
+mod call_result;
 pub(super) mod calls;
 pub(super) mod command;
+mod command_run;
 pub(super) mod describe;
 pub(super) mod document;
 pub(super) mod entry_fields;

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use super::calls::is_refusal;
-use super::command::CommandEnd;
+use super::call_result::CallResult;
 use super::describe::Described;
 use super::input::CallInput;
 use super::line_changes::{CallChanges, lists_whole_file, strip_line_numbers};
@@ -17,7 +16,7 @@ use ctxc_engine::language::without_envelopes;
 use ctxc_engine::needs::{LineChange, Needs, TextSource};
 use ctxc_transcript::scan::{BlockKind, EntryKind, each_string};
 use ctxc_transcript::text::{json_string, strip_colors};
-use ctxc_transcript::{Format, Index, LineNo, entry};
+use ctxc_transcript::{Index, LineNo, entry};
 
 /// The most characters of a title.
 const TITLE: usize = 80;
@@ -46,7 +45,7 @@ struct OpenCall {
     /// Its message.
     at: u32,
     changes: CallChanges,
-    /// Whether its lines are shown: of a question, what was chosen stands elsewhere.
+    /// Whether its lines are shown: not those of a question, whose answer the summary has.
     is_shown: bool,
     /// The file that it works on, and whether it reads all of it.
     file: Option<(String, bool)>,
@@ -112,8 +111,7 @@ fn read_user(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, needs
         let text = strip_colors(&text);
         let text = without_envelopes(&text);
         let Some(block) = page.scan.blocks.get(at) else { continue };
-        let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
-        let has_failed = block.is_error || is_refusal(&text) || end.is_some_and(CommandEnd::is_failure);
+        let has_failed = CallResult::of(page, at, block, &text).is_error;
         match calls.remove(&page.decode_string(block.tool_id)) {
             Some(call) => call.read_result(&text, has_failed, needs),
             None => needs.read(TextSource::Result, Some("result"), &text),

@@ -70,7 +70,7 @@ fn f_13_what_is_told_is_limited_and_says_how_much_there_is() {
     let n_named = told.matches("/p/src").count();
     assert!(told.contains(&format!("and {} more", 100 - n_named)), "{told}");
     assert_eq!(Ledger::default().render_text(ROOM), "");
-    assert_eq!(ledger.render_text(Tokens(0)), "", "no title stands for what it names");
+    assert_eq!(ledger.render_text(Tokens(0)), "", "no title without names");
 }
 
 // K-11

@@ -18,7 +18,7 @@ const COMMIT: u64 = 80;
 const TASK: u64 = 40;
 /// The least that is shown of the brief and of the report of a subagent, in characters.
 const LEAST_SAID: u64 = 60;
-/// So many names are shown in the place of their number.
+/// The most names that are written out instead of their number.
 const NAMES: usize = 3;
 
 /// A section of the text: items under a title, the most important first.

@@ -60,7 +60,7 @@ pub(super) fn correction_with_its_object(reply: &str, newest: &str) -> Option<St
     (utf16_len(last.text) <= PROMPT).then(|| format!("{reply}\n(to: {})", last.text.trim()))
 }
 
-/// The labels of which the reply consists: "A", "2.", "option B and C".
+/// The labels that make up the reply: "A", "2.", "option B and C".
 fn labels_in(reply: &str) -> Vec<String> {
     let words = reply.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let words: Vec<&str> = words.filter(|word| !AROUND.contains(&word.to_lowercase().as_str())).collect();

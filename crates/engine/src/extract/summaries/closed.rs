@@ -20,12 +20,7 @@ pub(super) fn demote_momentary(candidates: &mut [Candidate<'_>]) {
 
 /// The zone of the last change of each file, by its name.
 fn last_edits<'p>(parts: &'p [InputPart<'_>]) -> HashMap<&'p str, usize> {
-    let file = |text: &'p str| {
-        let (tool, path) = text.split_once(' ')?;
-        ["Edit", "MultiEdit", "Write"].contains(&tool).then(|| path.rsplit('/').next()).flatten()
-    };
-    let edits = parts.iter().filter(|part| part.role == PartRole::Tool);
-    edits.filter_map(|part| Some((file(&part.text)?, part.zone))).collect()
+    parts.iter().filter_map(|part| Some((part.changed_file()?, part.zone))).collect()
 }
 
 /// Whether the text is the report of a shell command.

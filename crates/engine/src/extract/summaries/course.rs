@@ -31,7 +31,7 @@ const DOUBTS: [&str; 12] = [
     "やはり", "还是",
 ];
 /// Tools that change files.
-const EDITS: [&str; 4] = ["Edit ", "MultiEdit ", "Write ", "NotebookEdit "];
+const EDITS: [&str; 4] = ["Edit", "MultiEdit", "Write", "NotebookEdit"];
 /// Tools and commands that only look, as their reports begin.
 const LOOKS: [&str; 22] = [
     "WebFetch", "WebSearch", "Printed: ", "Skill ", "Bash ls", "Bash cat ", "Bash head ", "Bash tail ", "Bash grep ",
@@ -62,7 +62,7 @@ pub(super) fn follow_parts(parts: &[InputPart<'_>], pieces: &[Piece<'_>], ranges
             }
             PartRole::Tool => {
                 is_stopped |= part.was_stopped();
-                is_mended = has_succeeded && part.changes_file();
+                is_mended = has_succeeded && part.changed_file().is_some();
                 has_succeeded |= part.succeeds();
             }
             _ if part.text.starts_with(INTERRUPTION) => is_stopped = true,
@@ -81,12 +81,13 @@ pub(super) fn follow_parts(parts: &[InputPart<'_>], pieces: &[Piece<'_>], ranges
 impl InputPart<'_> {
     /// Whether it is a call that succeeded and did not only look or write.
     pub(super) fn succeeds(&self) -> bool {
-        self.role == PartRole::Tool && self.may_change_files() && !self.changes_file()
+        self.role == PartRole::Tool && self.may_change_files() && self.changed_file().is_none()
     }
 
-    /// Whether it is a change of a file.
-    fn changes_file(&self) -> bool {
-        EDITS.iter().any(|tool| self.text.starts_with(tool)) && !self.was_stopped()
+    /// The name of the file that it changes, without its folder.
+    pub(super) fn changed_file(&self) -> Option<&str> {
+        let (tool, path) = self.text.split_once(' ').filter(|_| self.role == PartRole::Tool && !self.was_stopped())?;
+        EDITS.contains(&tool).then(|| path.rsplit('/').next()).flatten()
     }
 
     /// Whether the call did not fail, and may have changed something.

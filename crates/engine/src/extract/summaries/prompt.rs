@@ -5,7 +5,7 @@ use super::super::features::utf16_len;
 use super::section::asks_for;
 use crate::language::{Piece, PieceKind, reports_error, split_into_pieces};
 
-/// The most UTF-16 units of a prompt that stays in one piece where prompts compete, and where they stand whole.
+/// The most UTF-16 units of a prompt that stays in one piece: where prompts compete, and where they are shown whole.
 pub(super) const PROMPT: usize = 280;
 pub(super) const SHORT_PROMPT: usize = 160;
 use ctxc_transcript::text::is_ideograph;

@@ -1,0 +1,65 @@
+//! The files that tool calls work on.
+
+use super::input::CallInput;
+use crate::apply::read::page::ScannedLine;
+use crate::plan::FileAction;
+use ctxc_transcript::text::{is_rooted, resolve_path};
+
+/// The parameters by which tools name the file that they work on.
+const PATHS: [&[u8]; 4] = [b"file_path", b"notebook_path", b"absolute_path", b"path"];
+
+/// The files that a call of `tool` works on: its own of the client, those of servers and of other clients by their kin.
+pub(super) fn call_files(tool: &str, input: CallInput<'_>, page: ScannedLine<'_>) -> Vec<(String, FileAction)> {
+    let name = tool.rsplit("__").next().unwrap_or_default();
+    let action = match name {
+        "Read" | "NotebookRead" | "read_file" | "read_text_file" => FileAction::Read,
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "write_file" | "create_file" | "edit_file" | "replace"
+        | "str_replace" => FileAction::Edited,
+        "delete_file" | "remove_file" => FileAction::Deleted,
+        "move_file" | "rename_file" => {
+            let moved = [("source", FileAction::Deleted), ("destination", FileAction::Created)];
+            let at = |(key, action): (&str, FileAction)| {
+                Some((absolute_path(&input.string_value(key.as_bytes())?, page), action))
+            };
+            return moved.into_iter().filter_map(at).collect();
+        }
+        "apply_patch" | "ApplyPatch" => {
+            let text = ["input", "patch", "patchText"].iter().find_map(|key| input.string_value(key.as_bytes()));
+            return text.map(|text| patch_files(&text, page.working_folder().as_deref())).unwrap_or_default();
+        }
+        _ => return Vec::new(),
+    };
+    let path = PATHS.iter().find_map(|key| input.string_value(key)).filter(|path| !path.is_empty());
+    path.map(|path| (absolute_path(&path, page), action)).into_iter().collect()
+}
+
+fn absolute_path(path: &str, page: ScannedLine<'_>) -> String {
+    let folder = if is_rooted(path) { None } else { page.working_folder() };
+    resolve_path(path, folder.as_deref())
+}
+
+/// The patch in a shell command that applies one.
+pub(super) fn find_patch(command: &str) -> Option<&str> {
+    let (before, patch) = command.split_once("*** Begin Patch")?;
+    before.contains("apply_patch").then_some(patch)
+}
+
+/// The files of a patch in the form of `apply_patch`.
+pub(super) fn patch_files(patch: &str, folder: Option<&str>) -> Vec<(String, FileAction)> {
+    const HEADS: [(&str, FileAction); 4] = [
+        ("*** Add File: ", FileAction::Created),
+        ("*** Update File: ", FileAction::Edited),
+        ("*** Delete File: ", FileAction::Deleted),
+        ("*** Move to: ", FileAction::Created),
+    ];
+    let mut files: Vec<(String, FileAction)> = Vec::new();
+    for line in patch.lines() {
+        let after = |(head, action): &(&str, FileAction)| Some((line.strip_prefix(head)?.trim().to_owned(), *action));
+        let Some((name, action)) = HEADS.iter().find_map(after) else { continue };
+        if let (true, Some(last)) = (line.starts_with("*** Move to"), files.last_mut()) {
+            last.1 = FileAction::Deleted;
+        }
+        files.push((resolve_path(&name, folder), action));
+    }
+    files
+}
