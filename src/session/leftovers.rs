@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::error::CommandError;
-use ctxc_core::apply::leftover_files;
+use ctxc_core::apply::{leftover_files, remove_leftover_file};
 use ctxc_core::version::kept_sessions;
-use ctxc_store::{Archive, ArchiveUrl, OperationSelection, leftover_folders};
+use ctxc_store::{Archive, ArchiveUrl, OperationSelection, leftover_folders, remove_leftover_folder};
 use ctxc_transcript::session::SessionFolders;
 
 /// The files and folders that killed commands left: beside the sessions that `archive` knows, in the folders of all projects,
@@ -40,8 +41,16 @@ pub(crate) fn find_leftovers(
         folders.insert(places.cwd.clone());
         folders.extend(fs::read_dir(&places.projects).into_iter().flatten().flatten().map(|entry| entry.path()));
     }
-    let left = folders.iter().flat_map(|folder| [leftover_files(folder, now), leftover_folders(folder, now)].concat());
+    let left = folders.iter().flat_map(|folder| [leftover_files(folder), leftover_folders(folder, now)].concat());
     Ok(left.collect::<BTreeSet<_>>().into_iter().collect())
+}
+
+/// Removes the file or folder at `path` that [`find_leftovers`] found, unless a process uses it meanwhile.
+///
+/// # Errors
+/// When it cannot be removed.
+pub(crate) fn remove_leftover(path: &Path) -> io::Result<()> {
+    if path.is_dir() { remove_leftover_folder(path) } else { remove_leftover_file(path) }
 }
 
 /// The size in bytes of the file at `path`, or of the files in that folder.

@@ -1,8 +1,7 @@
 //! What killed commands leave: who sees it, who removes it, and what of it others use (L-14).
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
 
 use insta::assert_snapshot;
 
@@ -15,11 +14,8 @@ fn left() -> (Stage, [PathBuf; 3], [PathBuf; 4], File) {
     let stage = Stage::new().session("session-small");
     stage.run(["keep", "latest"]).ended(0);
     let beside = stage.path_of("session-small").parent().unwrap().to_owned();
-    let old =
-        |path: &Path| File::open(path).unwrap().set_modified(SystemTime::now() - Duration::from_secs(7200)).unwrap();
     let file = |path: PathBuf| {
         fs::write(&path, format!("{{\"type\":\"user\",\"text\":\"{SECRET}\"}}\n")).unwrap();
-        old(&path);
         path
     };
     let folder = |name: &str| {
@@ -32,11 +28,10 @@ fn left() -> (Stage, [PathBuf; 3], [PathBuf; 4], File) {
     let (dead_folder, alive_folder) = (folder(".ctxc-archive-dead"), folder(".ctxc-archive-alive"));
     let lock = File::open(alive_folder.join("lock")).unwrap();
     lock.try_lock().unwrap();
-    old(&dead_folder);
-    old(&alive_folder);
     let dead = [file(beside.join(".ctxc-dead.tmp")), file(stage.path(".ctxc-dead.tmp")), dead_folder];
-    let young = beside.join(".ctxc-young.tmp");
-    fs::write(&young, SECRET).unwrap();
+    // A folder that its creator has not locked yet.
+    let young = stage.home_path(".ctxc-archive-young");
+    fs::create_dir(&young).unwrap();
     let others = [young, file(beside.join("mine.tmp")), file(stage.path(".other-dead.tmp")), alive_folder];
     (stage, dead, others, lock)
 }

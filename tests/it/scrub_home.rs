@@ -366,8 +366,9 @@ fn j_01_a_scrub_of_500_sessions_that_was_killed_is_ended_by_the_next_run() {
             let is_whole = now.ends_with(b"\n") && lines.all(|line| serde_json::from_slice::<Value>(line).is_ok());
             assert!(is_whole, "{} is half", path.display());
         }
-        scrub().wait().unwrap();
+        let ended = scrub().wait().unwrap();
+        assert!(ended.success(), "killed after {tenths} tenths, the next run fails");
         assert!(read() == masked, "killed after {tenths} tenths, the next run ends elsewhere");
-        assert_eq!(stage.run(["scrub", "--all-projects", "--check"]).code, Some(0));
+        stage.run(["scrub", "--all-projects", "--check"]).ended(0);
     }
 }

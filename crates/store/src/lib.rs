@@ -60,7 +60,7 @@ pub use sqlite::damage::{ArchiveRepair, Damage, DamagedRow, check_archive, rebui
 pub use sqlite::find_index::{FindIndex, FindSource};
 pub use sqlite::find_search::{FindHit, FindQuery, SearchStart};
 pub use sqlite::find_text::{FindPlace, FindText};
-pub use sqlite::place::leftover_folders;
+pub use sqlite::place::{leftover_folders, remove_leftover_folder};
 pub use sqlite::schema::SCHEMA;
 pub use terms::find_match;
 pub use url::{ArchiveUrl, default_path};

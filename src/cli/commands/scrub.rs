@@ -18,7 +18,7 @@ use crate::report::size::count_noun;
 use crate::session::archives;
 use crate::session::error::{CommandError, Completion};
 use crate::session::find_index::index_path;
-use crate::session::leftovers::find_leftovers;
+use crate::session::leftovers::{find_leftovers, remove_leftover};
 use crate::session::options::{ArchiveChoice, OutputChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
 use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_texts};
@@ -26,7 +26,7 @@ use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{
     IfExists, MaskedLines, Rewrite, ThinkingReach, count_masked_lines, each_part, first_masked, overwrite_masked,
-    remove_leftover, write_private,
+    write_private,
 };
 use ctxc_core::version::{PurgeCounts, PurgeMode, Secrets, ThinkingPolicy, purge_archive};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, RewritePart as Rewriter, hide_password};

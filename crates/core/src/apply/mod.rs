@@ -89,7 +89,7 @@ pub use write::carry_out::{
     BaseFile, Destination, REST, RewriteOutcome, RewriteSource, SourceState, carry_out, probe_destination,
 };
 pub use write::file::{IfExists, StagedFile, n_names, unnamed_file};
-pub use write::leftover::{leftover_files, remove_leftover};
+pub use write::leftover::{leftover_files, remove_leftover_file};
 pub use write::made::remove_made;
 pub use write::new_session::{TITLE_LEN, title_of, whole_title_of};
 pub use write::overwrite::{MaskedLines, count_masked_lines, each_part, first_masked, overwrite_masked};

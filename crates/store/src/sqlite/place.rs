@@ -38,7 +38,7 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
 const NEW: &str = ".ctxc-archive-";
 /// The file in such a folder whose lock shows that the folder is in use.
 const LOCK: &str = "lock";
-/// The minimum age of a leftover folder; a younger one may not be locked yet.
+/// The minimum age of a leftover folder without a lock; a younger one may be in use.
 const LEAST_AGE: Duration = Duration::from_secs(60);
 
 /// The folders in `folder` left by processes that were killed during the creation of an archive.
@@ -47,15 +47,29 @@ pub fn leftover_folders(folder: &Path, now: SystemTime) -> Vec<PathBuf> {
     let is_ours = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(NEW));
     let is_old = |metadata: fs::Metadata| {
         let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
-        metadata.is_dir() && age.is_some_and(|age| age >= LEAST_AGE)
+        age.is_some_and(|age| age >= LEAST_AGE)
+    };
+    let is_free = |entry: &fs::DirEntry| match fs::File::open(entry.path().join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound && entry.metadata().is_ok_and(is_old),
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| is_ours(entry) && entry.metadata().is_ok_and(is_old));
-    let is_free = |path: &PathBuf| match fs::File::open(path.join(LOCK)) {
-        Ok(lock) => lock.try_lock().is_ok(),
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-    };
-    left.map(|entry| entry.path()).filter(is_free).collect()
+    let left = entries.filter(|entry| is_ours(entry) && entry.path().is_dir() && is_free(entry));
+    left.map(|entry| entry.path()).collect()
+}
+
+/// Removes the folder at `path` that [`leftover_folders`] found, unless a process has locked or removed it
+/// meanwhile.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn remove_leftover_folder(path: &Path) -> io::Result<()> {
+    let lock = fs::File::open(path.join(LOCK)).ok();
+    match lock.as_ref().map(fs::File::try_lock) {
+        Some(Err(fs::TryLockError::WouldBlock)) => Ok(()),
+        _ => fs::remove_dir_all(path)
+            .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }),
+    }
 }
 
 /// A new file before it is moved to its place.
@@ -71,14 +85,24 @@ impl NewFile {
     pub(super) fn create(path: &Path) -> Result<Self, ArchiveError> {
         let beside = path.parent().unwrap_or(path);
         let create = || {
-            let folder = tempfile::Builder::new().prefix(NEW).tempdir_in(beside)?;
-            let lock = fs::File::create_new(folder.path().join(LOCK))?;
-            // On file systems without locks no folder is removed.
-            let now = lock.metadata()?.modified().ok().filter(|_| lock.try_lock().is_ok());
-            for path in now.map(|now| leftover_folders(beside, now)).unwrap_or_default() {
-                // Folders that cannot be removed stay.
-                let _ = fs::remove_dir_all(path);
-            }
+            let (folder, lock) = loop {
+                let folder = tempfile::Builder::new().prefix(NEW).tempdir_in(beside)?;
+                let lock = fs::File::create_new(folder.path().join(LOCK))?;
+                match lock.try_lock() {
+                    // Another process took the new folder for a leftover before it was locked.
+                    Err(fs::TryLockError::WouldBlock) => {}
+                    Ok(()) if !folder.path().join(LOCK).exists() => {}
+                    // On file systems without locks no folder is removed.
+                    Err(fs::TryLockError::Error(_)) => break (folder, lock),
+                    Ok(()) => {
+                        for path in leftover_folders(beside, lock.metadata()?.modified()?) {
+                            // Folders that cannot be removed stay.
+                            let _ = remove_leftover_folder(&path);
+                        }
+                        break (folder, lock);
+                    }
+                }
+            };
             let new = Self { _lock: lock, folder };
             fs::File::create_new(new.path())?;
             set_mode(&new.path(), 0o600)?;

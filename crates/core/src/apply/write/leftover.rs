@@ -1,10 +1,9 @@
 //! Temporary files, and those that killed commands left.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
 
@@ -12,42 +11,52 @@ use tempfile::{Builder, NamedTempFile};
 const PREFIX: &str = ".ctxc-";
 /// Their suffix.
 const SUFFIX: &str = ".tmp";
-/// A younger one may belong to a run that has not locked it yet.
-const LEAST_AGE: Duration = Duration::from_secs(60);
 
 /// A temporary file in `folder` that its owner alone can read, whose lock says that it is in use. Those that killed runs
 /// left there are removed.
 pub(in crate::apply) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
-    // None is removed on a file system without locks.
-    let is_locked = temporary.as_file().try_lock().is_ok();
-    if let Some(now) = temporary.as_file().metadata()?.modified().ok().filter(|_| is_locked) {
-        for path in leftover_files(folder, now) {
-            // A file that cannot be removed stays.
-            let _ = fs::remove_file(path);
+    loop {
+        let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)?;
+        match temporary.as_file().try_lock() {
+            // Another process took the new file for a leftover before it was locked.
+            Err(TryLockError::WouldBlock) => continue,
+            Ok(()) if !temporary.path().exists() => continue,
+            // None is removed on a file system without locks.
+            Err(TryLockError::Error(_)) => {}
+            Ok(()) => {
+                for path in leftover_files(folder) {
+                    // A file that cannot be removed stays.
+                    let _ = remove_leftover_file(&path);
+                }
+            }
         }
+        return Ok(temporary);
     }
-    Ok(temporary)
 }
 
 /// The temporary files in `folder` that killed runs left: nobody holds their lock any more.
 #[must_use]
-pub fn leftover_files(folder: &Path, now: SystemTime) -> Vec<PathBuf> {
+pub fn leftover_files(folder: &Path) -> Vec<PathBuf> {
     let is_ours = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-    let is_old = |metadata: fs::Metadata| {
-        let age = metadata.modified().ok().and_then(|modified| now.duration_since(modified).ok());
-        metadata.is_file() && age.is_some_and(|age| age >= LEAST_AGE)
-    };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let left = entries.filter(|entry| is_ours(&entry.file_name()) && entry.metadata().is_ok_and(is_old));
+    let left = entries.filter(|entry| is_ours(&entry.file_name()) && entry.metadata().is_ok_and(|it| it.is_file()));
     let is_free = |path: &PathBuf| File::open(path).is_ok_and(|file| file.try_lock().is_ok());
     left.map(|entry| entry.path()).filter(is_free).collect()
 }
 
-/// Removes what a killed command left at `path`, a file or a folder.
+/// Removes the temporary file at `path`, unless a process has locked it or another one removed it. The lock is held meanwhile, so that a process that has
+/// just created the file finds that out.
 ///
 /// # Errors
 /// When it cannot be removed.
-pub fn remove_leftover(path: &Path) -> io::Result<()> {
-    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+pub fn remove_leftover_file(path: &Path) -> io::Result<()> {
+    let remove = || {
+        let file = File::open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Ok(()),
+            Err(TryLockError::Error(error)) => Err(error),
+            Ok(()) => fs::remove_file(path),
+        }
+    };
+    remove().or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
