@@ -39,15 +39,15 @@ fn f_13_a_ledger_tells_what_messages_did() {
     - Write it (in progress)
     - Test it
     - #2 Ship it
-    Tasks done:
-    - Read it
     Tests that failed when last seen:
     - a::b
-    Commands that failed when last run:
-    - `cargo clippy` (exit 101)
     Files created: src/b.rs
     Files edited: src/a.rs
     Files deleted: /q/c.rs
+    Commands that failed when last run:
+    - `cargo clippy` (exit 101)
+    Tasks done:
+    - Read it
     Commands that succeeded when last run:
     - `cargo build` (1 of 2 runs failed)
     Commands whose status is not known:

@@ -42,6 +42,8 @@ enum SectionRank {
     First,
     /// Work cannot continue without it.
     Needed,
+    /// It is done, and gets the room that the needed leaves.
+    Done,
     /// It gets the room that the rest leaves.
     Beside,
 }
@@ -94,7 +96,7 @@ impl Ledger {
             let limit = match ranked.first().map(|section| section.rank) {
                 Some(SectionRank::Whole) | None => Tokens(u64::MAX),
                 Some(SectionRank::First) => Tokens(limit.0 * 3 / 4),
-                Some(SectionRank::Needed) => limit,
+                Some(SectionRank::Needed | SectionRank::Done) => limit,
                 Some(SectionRank::Beside) => Tokens(limit.0 / 2),
             };
             fill_sections(ranked, &mut n_tokens, limit);
@@ -109,6 +111,7 @@ impl Ledger {
         let section =
             |rank, title, layout, items| LedgerSection { title, items, n_told: 0, is_full: false, layout, rank };
         let needed = |title, layout, items| section(SectionRank::Needed, title, layout, items);
+        let done = |title, layout, items| section(SectionRank::Done, title, layout, items);
         let beside = |title, layout, items| section(SectionRank::Beside, title, layout, items);
         let files = |action| needed(action_title(action), SectionLayout::Inline, self.files_with_action(action));
         let PublishedInWords { requests, commits } = PublishedInWords::of(self.published.iter());
@@ -132,18 +135,18 @@ impl Ledger {
             section(SectionRank::Whole, "Pull requests and issues", SectionLayout::Lines(usize::MAX), requests),
             section(SectionRank::First, "Not committed", SectionLayout::Inline, self.uncommitted_files()),
             needed("Commits and pushes", SectionLayout::Lines(most(COMMIT, 5)), commits),
-            needed("Tasks done", SectionLayout::Lines(most(TASK, 8)), self.todos.done_tasks()),
-            needed(
-                "Subagents, with what each was asked and said last (SendMessage goes on with one)",
-                SectionLayout::Lines(8),
-                self.agents.iter().rev().map(|(id, work)| work.describe_with_id(id, n_chars)).collect(),
-            ),
             needed("Tests that failed when last seen", SectionLayout::Lines(20), self.failing_tests()),
-            needed("Commands that failed when last run", SectionLayout::Lines(8), self.failing_commands()),
             files(FileAction::Created),
             files(FileAction::Edited),
             files(FileAction::Deleted),
             files(FileAction::Restored),
+            done("Commands that failed when last run", SectionLayout::Lines(8), self.failing_commands()),
+            done("Tasks done", SectionLayout::Lines(most(TASK, 8)), self.todos.done_tasks()),
+            done(
+                "Subagents, with what each was asked and said last (SendMessage goes on with one)",
+                SectionLayout::Lines(8),
+                self.agents.iter().rev().map(|(id, work)| work.describe_with_id(id, n_chars)).collect(),
+            ),
             beside(
                 "Commands that succeeded when last run",
                 SectionLayout::Lines(8),
@@ -202,7 +205,8 @@ impl Ledger {
         commands.map(|(command, runs)| self.describe_command(command, *runs)).collect()
     }
 
-    /// The commands that failed last, without those whose aim was reached later, in a folder above or below.
+    /// The commands that failed last, without the one that is shown as the last test or build, and without those whose aim was
+    /// reached later, in a folder above or below.
     fn failing_commands(&self) -> Vec<String> {
         let is_within = |one: &str, other: &str| Path::new(one).starts_with(other) || Path::new(other).starts_with(one);
         let mut reached: Vec<(&str, Aim)> = Vec::new();
@@ -224,7 +228,8 @@ impl Ledger {
                     };
                     let is_over = steps.last().is_some_and(|step| taken.iter().any(|it| it == step))
                         || Aim::all_of(&script).last().is_some_and(is_reached);
-                    failing.extend((!is_over).then(|| self.describe_command(key, *runs)));
+                    let is_shown = runs.count == 1 && self.verdict.as_ref().is_some_and(|(shown, _)| shown == command);
+                    failing.extend((!is_over && !is_shown).then(|| self.describe_command(key, *runs)));
                 }
                 CommandOutcome::Untold => {}
             }
