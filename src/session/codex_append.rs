@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 
-use super::codex_lock::lock_codex_session;
+use super::codex_lock::{CodexLock, lock_codex_session};
 use super::error::CommandError;
 use super::open::OpenSession;
 use super::reading::SessionReading;
@@ -38,11 +38,17 @@ pub(super) struct RolloutEnd {
     ordinal: Option<u64>,
     /// The payloads of lines that are repeated behind the compaction, each with its type.
     repeated: Vec<(&'static str, Vec<u8>)>,
+    /// Held until the lines are appended: an operation in the archive without them would be one that never was.
+    _lock: CodexLock,
 }
 
 impl RolloutEnd {
-    /// The end of the rollout that `reading` is of.
-    pub(super) fn of(reading: &SessionReading) -> Result<Self, CommandError> {
+    /// The end of the rollout at `path`, which `reading` is of.
+    ///
+    /// # Errors
+    /// When Codex has the session open, or the file cannot be read.
+    pub(super) fn lock(path: &Path, reading: &SessionReading) -> Result<Self, CommandError> {
+        let lock = lock_codex_session(path, session_id(path).unwrap_or_default())?;
         let (file, index) = (reading.session_file(), reading.drafted.as_ref().map_or(&reading.index, |it| &it.index));
         let mut buffer = Vec::new();
         let mut read = |line: LineNo| read_line(file, index, line, &mut buffer).map(<[u8]>::to_vec);
@@ -66,16 +72,17 @@ impl RolloutEnd {
             time: time.unwrap_or_else(|| NO_TIME.to_owned()),
             ordinal: number.map(|number| number + 1),
             repeated,
+            _lock: lock,
         })
     }
 
     /// The lines by which Codex sends what the rollout `result` says after the operation `verb`.
-    fn appended_lines(self, result: &File, verb: &str) -> anyhow::Result<Vec<u8>> {
+    fn appended_lines(&self, result: &File, verb: &str) -> anyhow::Result<Vec<u8>> {
         let mut reader = result;
         reader.rewind()?;
         let index = Index::build(reader)?;
         let history = sent_items(result, &index, &Chain::find(&index))?;
-        let mut appended = AppendedLines { lines: Vec::new(), ordinal: self.ordinal, verb, time: self.time };
+        let mut appended = AppendedLines { lines: Vec::new(), ordinal: self.ordinal, verb, time: &self.time };
         appended.add("compacted", &[br#"{"message":"","replacement_history":["#, history.as_slice(), b"]}"].concat());
         for (kind, payload) in &self.repeated {
             appended.add(kind, payload);
@@ -93,7 +100,7 @@ impl RolloutEnd {
     /// Appends to the rollout at `path` what makes it send what `result` says, and notes it in `done`.
     ///
     /// # Errors
-    /// When Codex has the session open, or the file is not what was read: nothing was appended then.
+    /// When the file is not what was read: nothing was appended then.
     pub(super) fn append_result(
         self,
         path: &Path,
@@ -103,7 +110,6 @@ impl RolloutEnd {
     ) -> Result<(), CommandError> {
         let len = self.len;
         let lines = self.appended_lines(result, verb)?;
-        let _held = lock_codex_session(path, session_id(path).unwrap_or_default())?;
         append_lines(path, len, &lines)?;
         (done.path, done.bytes_after) = (Some(path.to_owned()), len + lines.len() as u64);
         Ok(())
@@ -115,12 +121,12 @@ struct AppendedLines<'a> {
     lines: Vec<u8>,
     ordinal: Option<u64>,
     verb: &'a str,
-    time: String,
+    time: &'a str,
 }
 
 impl AppendedLines<'_> {
     fn add(&mut self, kind: &str, payload: &[u8]) {
-        let time = &self.time;
+        let time = self.time;
         let number = self.ordinal.map_or_else(String::new, |number| format!(r#""ordinal":{number},"#));
         let verb = json_string::encode(self.verb);
         self.lines.extend(format!(r#"{{"timestamp":{time},{number}"type":"{kind}","payload":"#).into_bytes());

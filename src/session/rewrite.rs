@@ -66,11 +66,11 @@ impl OpenSession<'_> {
         self.rewrite(planned, intent)
     }
 
-    /// Renders the session with the `planned` operation, checks and writes it. A dry run only renders. Afterwards the index
-    /// and the chain are those of the result.
+    /// Renders the session with the `planned` operation, checks and writes it. A dry run, or an operation without effect, only
+    /// renders. After a write, the index and the chain are those of the result.
     ///
     /// # Errors
-    /// When the result has a problem that its source has not, or cannot be written; then nothing has changed.
+    /// When the result has a problem that its source has not, or cannot be written; then no session has changed.
     pub(crate) fn rewrite(
         &mut self,
         mut planned: PlannedOperation,
@@ -154,7 +154,8 @@ impl OpenSession<'_> {
         // A rollout of Codex is appended to: what it would be goes to a file of its own first.
         let end = match (&settings.output, format, reading.path.clone()) {
             (OutputChoice::InPlace(_), Format::Codex, Some(path)) if !settings.replaces_rollouts => {
-                Some((path, RolloutEnd::of(reading)?, unnamed_file()?))
+                let end = RolloutEnd::lock(&path, reading)?;
+                Some((path, end, unnamed_file()?))
             }
             _ => None,
         };
