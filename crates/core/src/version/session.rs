@@ -1,4 +1,4 @@
-//! Which sessions the archive keeps.
+//! The sessions that the archive keeps.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
@@ -181,7 +181,7 @@ fn parse_key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
     text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
 }
 
-/// Knows what is written.
+/// A writer that fingerprints the bytes that pass through it.
 pub(super) struct FingerprintWriter<'a> {
     out: &'a mut dyn Write,
     pub(super) written: Fingerprinter,

@@ -112,7 +112,7 @@ pub struct RewriteOutcome {
     pub not_read_back: Option<String>,
 }
 
-/// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result; `chain` is the live chain with what
+/// Carries `rewrite` out. `index` describes the source and, afterwards, the result; `chain` is the live chain with what
 /// goes of it.
 ///
 /// # Errors

@@ -168,7 +168,7 @@ pub fn n_names(path: &Path) -> u64 {
     fs::metadata(path).map_or(1, |metadata| metadata.nlink())
 }
 
-/// Elsewhere nobody tells.
+/// Other systems do not report the number.
 #[cfg(not(unix))]
 #[must_use]
 pub fn n_names(_path: &Path) -> u64 {
@@ -182,7 +182,7 @@ fn file_number(metadata: &fs::Metadata) -> u64 {
     metadata.ino()
 }
 
-/// Elsewhere nobody tells.
+/// Other systems do not report the number.
 #[cfg(not(unix))]
 fn file_number(_metadata: &fs::Metadata) -> u64 {
     0
