@@ -26,7 +26,7 @@ pub(super) enum ValueSeparator {
     Word,
 }
 
-/// Moves to where the value begins, and says what lies between.
+/// Moves to the start of the value. Returns the form of the characters before it.
 pub(super) fn read_separator(
     known: &RuleTable,
     scan: &mut TextCursor<'_>,

@@ -136,7 +136,7 @@ impl Redactor {
 }
 
 impl RedactedText {
-    /// Takes the placeholders of `other` for given too, as where both leave in one request.
+    /// Adds the placeholders of `other`, which is sent in the same request.
     pub fn add_given(&mut self, other: &Self) {
         self.secrets.extend(other.secrets.iter().map(|(placeholder, secret)| (*placeholder, secret.clone())));
     }
