@@ -1,9 +1,9 @@
 //! The index that a search goes by, brought up to date.
 //!
-//! A deposit leaves it alone, so that a rewrite does not wait for it; each search first reads what has come since the
-//! last one. In a file the numbers of the last line and the last record that are indexed tell what that is; on a server,
-//! where the number of a row says nothing of when it was committed, a list. Vocabulary lies in a table of its own, by which
-//! words are found that a longer one contains.
+//! Deposits do not update the index, so that a rewrite is fast; each search first indexes the entries added since the
+//! last one. In a file, the numbers of the last indexed line and record show which these are; on a server, where row
+//! numbers do not follow the order of commits, a list does. Vocabulary lies in a table of its own, by which longer
+//! words that contain the one searched for are found.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ const ON_A_SERVER: u32 = 1000;
 /// The number of known words that are remembered before they are forgotten again.
 const MOST_WORDS: usize = 1 << 20;
 
-/// After how many entries a server is told to count again what it has.
+/// The number of new entries after which a server is asked to update its statistics.
 const MANY: u64 = 1000;
 
 const DOCUMENTS: InsertStatement<'_> = InsertStatement {
@@ -51,8 +51,8 @@ pub(super) fn count_unindexed(db: &dyn DatabaseLink) -> Result<u64, ArchiveError
     db.query_number(sql, &[]).map(i64::cast_unsigned)
 }
 
-/// Brings the index up to date. `progress` is told how many of how many entries are done, and may end it; what was
-/// indexed by then stays so.
+/// Brings the index up to date. `progress` receives the number of indexed and of all entries, and may stop; what was
+/// indexed by then stays indexed.
 pub(super) fn update_index(
     db: &dyn DatabaseLink,
     total: u64,
@@ -72,7 +72,7 @@ pub(super) fn update_index(
         }
     }
     if n_done >= MANY && db.dialect() != Dialect::Sqlite {
-        // By which the server chooses how to go about a search. Who may not tell it to is not stopped by that.
+        // The server plans searches by these statistics. A user without the right to update them can still search.
         drop(db.run_batch("ANALYZE words, document, word"));
     }
     Ok(())
@@ -151,7 +151,7 @@ fn next_on_a_server(db: &dyn DatabaseLink) -> Result<Vec<UnindexedEntry>, Archiv
     })
 }
 
-/// The documents of the entries, in their order. A damaged entry has none; whoever reads it gets the error.
+/// The documents of the entries, in their order. A damaged entry has none; reading it reports the error.
 fn read_documents(
     db: &dyn DatabaseLink,
     lines: &mut LineLoader,

@@ -64,7 +64,7 @@ impl KnownLines {
     }
 }
 
-/// As much of a digest as tells it from most others.
+/// The first 8 bytes of a digest, which distinguish it from nearly all others.
 fn digest_prefix(digest: &Digest) -> u64 {
     digest.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
 }

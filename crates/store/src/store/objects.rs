@@ -54,8 +54,8 @@ pub(crate) fn find_heads(
     })
 }
 
-/// A mark of the objects of a kind. Each that is put has a number of its own, higher than any before it, so that how many
-/// there are and which is the newest tells all; its checksum tells it from that of another archive at the same place.
+/// A mark of the objects of a kind. Each new object has a higher number than all before it, so the count and the newest
+/// number identify the state; its checksum distinguishes it from another archive in the same place.
 pub(crate) fn objects_mark(db: &dyn DatabaseLink, kind: ObjectKind) -> Result<String, ArchiveError> {
     let n_objects = db.query_number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
     let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
@@ -64,7 +64,7 @@ pub(crate) fn objects_mark(db: &dyn DatabaseLink, kind: ObjectKind) -> Result<St
     Ok(format!("{n_objects} {seq} {checksum:?}"))
 }
 
-/// Stores `object` in the place of an older one of its kind and key.
+/// Stores `object`, replacing an older one of its kind and key.
 pub(crate) fn put_object(db: &dyn DatabaseLink, packer: &mut Packer, object: &Object) -> Result<(), ArchiveError> {
     if let Some(LineId(id)) = missing_line(db, &object.lines)? {
         return Err(ArchiveError::NoSuchLine { id });

@@ -19,7 +19,7 @@ const TYPED: &str = "id text, verb text, command text, session text, time text, 
     source_bytes bigint, output_path bytea, output_digest bytea, output_bytes bigint, session_ids text, report text, \
     cuts bytea, tokens_before bigint, tokens_after bigint, ";
 
-/// Which originals an operation took out, by its id.
+/// The condition for the originals that an operation took out, by its id, for a file and for a server.
 const OF_OPERATION: [&str; 2] = [
     "seq BETWEEN (SELECT first_original FROM operation WHERE id = $1)
         AND (SELECT last_original FROM operation WHERE id = $1)",
@@ -53,8 +53,8 @@ pub(crate) fn find_operations(
     db.all(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, read_operation)
 }
 
-/// Which rows are asked for, as a condition and an order. An index of a server has but the beginning, or a digest, of what
-/// may be long.
+/// The condition and the order that select the `wanted` operations. An index of a server has but the beginning, or a
+/// digest, of what may be long.
 pub(crate) fn operations_condition(dialect: Dialect, wanted: OperationSelection<'_>) -> (String, Vec<Value>) {
     let at =
         |place: &str| dialect.pick(format!("output_path = {place}"), format!("sha256(output_path) = sha256({place})"));
@@ -158,7 +158,7 @@ pub(crate) fn find_originals(
     })
 }
 
-/// Which originals are asked for, as a condition and an order. An index of a file has but the first 8 bytes.
+/// The condition and the order that select the `wanted` originals. An index of a file has but the first 8 bytes.
 pub(crate) fn originals_condition(dialect: Dialect, wanted: OriginalSelection<'_>) -> (String, Vec<Value>) {
     let (sql, value) = match wanted {
         OriginalSelection::Uuid(uuid) => (

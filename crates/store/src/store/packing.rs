@@ -14,8 +14,8 @@ use crate::pack::{FULL, OpenPack, encode_place, packs_to_merge};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
-/// Lines that are not there. On a server they go in by their digests, so that two processes which store the same ones do not
-/// wait for each other in a circle, and on the list of what is to be indexed.
+/// New lines. On a server they are inserted in the order of their digests, so that two processes storing the same lines
+/// do not deadlock, and are added to the list of entries to index.
 const INSERT: InsertStatement<'_> = InsertStatement {
     table: "body",
     columns: "id bigint, digest bytea, bytes bigint, codec smallint, content bytea",
@@ -27,7 +27,7 @@ const INSERT: InsertStatement<'_> = InsertStatement {
     ),
 };
 
-/// Stores a pack, in the place of an older one of its number.
+/// Stores a pack, replacing an older one of its number.
 const INSERT_PACK: &str = "INSERT INTO pack (id, bytes, codec, checksum, content) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes, codec = EXCLUDED.codec, checksum = EXCLUDED.checksum,
         content = EXCLUDED.content";
@@ -300,8 +300,8 @@ fn merge_once(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
     Ok(group.len() as u64)
 }
 
-/// Writes packs again, under their numbers so that no line moves: each of their lines as `change` gives it, without those
-/// of which it gives nothing. By how much they are smaller.
+/// Rewrites packs under their numbers, so that no line moves: each line becomes what `change` returns, or is dropped if
+/// that is `None`. Returns the decrease in bytes.
 pub(crate) fn rewrite_packs<C>(
     db: &dyn DatabaseLink,
     packs: &BTreeMap<u64, C>,

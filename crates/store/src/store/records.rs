@@ -91,11 +91,11 @@ struct RecordStatement {
     which: String,
     /// Its values.
     values: Vec<Value>,
-    /// Whether it gives the next [`AT_A_TIME`] rows behind the number that is the last of the values.
+    /// Whether it returns the next [`AT_A_TIME`] rows after the number in the last of the values.
     is_portioned: bool,
 }
 
-/// Which rows are asked for, in as many statements as it takes.
+/// The statements that select the `wanted` records.
 fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordStatement> {
     match wanted {
         RecordSelection::Matching(RecordFilter { kind, session, speaker, last }) => {
@@ -134,7 +134,7 @@ fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordSt
     }
 }
 
-/// Stores `records`, each in the place of an older one of its key and kind.
+/// Stores `records`, each replacing an older one of its key and kind.
 pub(crate) fn put_records(
     db: &dyn DatabaseLink,
     packer: &mut Packer,

@@ -11,7 +11,7 @@ use crate::pack::decode_place;
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
-/// Puts `lines` in the place of those of their numbers; what was indexed of them goes, and they are indexed again.
+/// Stores `lines`, replacing those of their numbers; what was indexed of them goes, and they are indexed again.
 pub(super) fn replace_lines(db: &dyn DatabaseLink, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
     if db.dialect() == Dialect::Sqlite {
         // Space that becomes free is overwritten, also that of rows which are deleted here.

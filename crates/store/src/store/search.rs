@@ -5,7 +5,7 @@ use super::link::{DatabaseLink, Dialect};
 use super::value::{Row, values};
 use crate::{ArchiveError, Query, terms};
 
-/// The most longer words that one word of a query stands for.
+/// The maximum number of longer words that replace one word of a query.
 const MOST_LONGER: u32 = 200;
 
 /// The numbers of the documents that `query` finds, best first.

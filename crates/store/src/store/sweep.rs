@@ -29,8 +29,8 @@ pub(super) fn sweep_archive(
 /// Gives back the space that is free, also what an earlier sweep could not give back.
 fn release_space(db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
     if db.dialect() != Dialect::Sqlite {
-        // The server uses the space again; it gives none back to the system by this. It does so by itself in time, and for
-        // who may not tell it to.
+        // The server reuses the space but does not return it to the system. It vacuums by itself in time, also for
+        // users without the right to ask for it.
         drop(db.run_batch("VACUUM ANALYZE body, pack, object, original, record, document, words"));
     } else if db.query_number("PRAGMA freelist_count", &[])? > 0 {
         // Both give space back: the one that of the file, the other that of its log.
