@@ -141,7 +141,7 @@ impl Calibration {
         let mut calibration = Self { factor: learnt, n_steps, window, ..Self::CHARS4 };
         let (Some(first), Some(last)) = (first, last) else { return calibration };
         if last.0 < highest {
-            // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
+            // Texts were shortened after they had been measured, so only the last figure is reliable.
             if last.0 > first.0 && last.1 > first.1 {
                 calibration.factor = token_ratio(last.0 - first.0, last.1 - first.1).clamp(FACTORS.0, FACTORS.1);
             }

@@ -1,4 +1,4 @@
-//! Which containers are open around a place.
+//! The containers that are open around a place.
 #![expect(clippy::inline_always, reason = "these run for each token")]
 
 /// A container of JSON.

@@ -47,7 +47,7 @@ pub enum FoundBy {
     LatestAnywhere,
 }
 
-/// The newest session of the current project but `place - 1`, never one of another project (W-05).
+/// The session at `place` among those of the current project, the newest being 1; never one of another project (W-05).
 ///
 /// # Errors
 /// When there are not so many, or a folder cannot be listed.

@@ -1,4 +1,4 @@
-//! Which instructions there are, and the one place where that knowledge becomes code.
+//! The sets of instructions that the CPU has, and the one place where that knowledge becomes code.
 
 use std::sync::LazyLock;
 
