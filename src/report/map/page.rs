@@ -14,7 +14,7 @@ const OPERATIONS: &str = r#"<section aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Table of operations">
 <table>
-<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">ItemState</th><th scope="col">Command</th></tr></thead>
+<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
 <tbody>
 "#;
 /// The maximum number of rows in the table of items, the alternative to the chart for screen readers.
