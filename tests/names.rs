@@ -51,7 +51,7 @@ const CLEAR_WORDS: [&[&str]; 6] = [
     &["id", "name", "path", "text", "title", "kind", "key", "digest", "tokens", "bytes", "line", "lines"],
 ];
 
-const QUESTIONS: [&str; 4] = ["What", "Where", "How", "Who"];
+const QUESTIONS: [&str; 5] = ["What", "Where", "How", "Who", "Which"];
 
 /// Finds what breaks a rule in the sources of one crate.
 type CrateRule = fn(&[&Source]) -> Vec<String>;

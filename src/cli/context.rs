@@ -49,7 +49,7 @@ pub(crate) enum OutputForm {
 }
 
 impl Context<'_> {
-    /// The settings of a rewrite for which nobody gave options: as configured.
+    /// The configured settings of a rewrite without options.
     ///
     /// # Errors
     /// When the archive of `keep` cannot be named.

@@ -358,8 +358,8 @@ impl Environment {
         }
     }
 
-    /// `url`, with a password if it names a server and has none: that of the configured archive if the server is the same, else
-    /// `PGPASSWORD`. So the commands in placeholders work, which have no password.
+    /// `url`, with a password if it names a server and has none: that of the configured archive if the server is the
+    /// same, else `PGPASSWORD`. This makes the commands in placeholders work, which contain no password.
     fn with_password(&self, url: &str) -> String {
         let Ok(ArchiveUrl::Postgres(server)) = url.parse() else { return url.to_owned() };
         if server.has_password() {
@@ -400,7 +400,7 @@ impl Environment {
     ///
     /// # Errors
     /// When there is no home folder.
-    #[expect(clippy::unused_self, reason = "it is the environment that tells where the home folder is")]
+    #[expect(clippy::unused_self, reason = "the home folder belongs to the environment")]
     pub(crate) fn default_archive_url(&self) -> Result<String, CommandError> {
         Ok(format!("sqlite:{}", data_dir()?.join("archive.sqlite").display()))
     }

@@ -109,8 +109,8 @@ struct UiSettings {
 }
 
 impl McpServer {
-    /// Answers `request` on a thread that may block. The call is told to stop when the client cancels it, when the connection
-    /// is closed, and when the program should stop.
+    /// Answers `request` on a thread that may block. The call stops when the client cancels it, when the connection is
+    /// closed, and when the program should stop.
     async fn answer_on_thread(
         &self,
         request: CallRequest,

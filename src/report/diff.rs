@@ -33,7 +33,7 @@ pub(crate) struct Diff {
     measure: Calibration,
 }
 
-/// A transcript.
+/// One of the two compared sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Side {
     /// Its name in messages.
@@ -50,7 +50,7 @@ pub(crate) struct Side {
     pub(crate) usage: Tokens,
 }
 
-/// Entries.
+/// The number of entries of one kind and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct DiffSum {
     /// The number of entries.

@@ -44,7 +44,7 @@ pub(crate) struct SessionRow {
     pub(crate) agent: &'static str,
     /// Its file.
     pub(crate) path: String,
-    /// The folder that was worked in, where the session tells.
+    /// The working folder, if the session names one.
     pub(crate) folder: Option<String>,
     /// The title that the client shows; null where the session cannot be read.
     pub(crate) title: Option<String>,

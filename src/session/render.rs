@@ -137,8 +137,8 @@ impl OpenSession<'_> {
         }
     }
 
-    /// The consequences of `rendering` for the file that was read: what the operations before this one led to is in that
-    /// already.
+    /// The consequences of `rendering` compared with the file that was read, which already contains those of earlier
+    /// operations.
     pub(super) fn consequences_for_file(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
         let Rendering { rebased, rewrite, consequences, left } = rendering;
         let (consequences, left, reading) = (*consequences, *left, &self.reading);

@@ -109,7 +109,7 @@ pub(crate) struct NewSessionArgs {
 }
 
 impl NewSessionArgs {
-    /// The same among the flags of all rewrites, the others not given.
+    /// These flags as those of a rewrite, with all others unset.
     pub(crate) fn into_rewrite_args(self) -> RewriteArgs {
         let Self { output, force, session_id, dry_run, archive } = self;
         let how = RewriteOptionArgs { tokens: None, keep_thinking: false, keep_loop: false };
@@ -119,7 +119,7 @@ impl NewSessionArgs {
 }
 
 impl RewriteArgs {
-    /// Whether `--force` was given, which in this version also stands for `--always` (W-15).
+    /// Whether `--force` was given, which in this version implies `--always` (W-15).
     pub(crate) const fn is_forced(&self) -> bool {
         self.output.force
     }

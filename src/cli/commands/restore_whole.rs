@@ -364,8 +364,8 @@ fn no_archive_error(verb: &str, which: &OperationsToUndo, url: &str) -> CommandE
         .with_hint("use --archive if another archive was used")
 }
 
-/// Refuses a session of which the archive only has the beginning: the rest may be from a client, or the result of an operation
-/// that the archive does not know.
+/// Refuses a session if the archive only has its beginning: the rest may be from a client, or the result of an
+/// operation that the archive does not know.
 fn refuse_unless_whole(reading: &SessionReading) -> Result<(), CommandError> {
     let (name, n_lines) = (&reading.name, reading.index.n_lines());
     let is_part = |known: &&KnownSession| known.version.is_none() && known.state.n_lines() < n_lines;

@@ -248,7 +248,8 @@ impl Scrub<'_> {
         Ok(report)
     }
 
-    /// Masks `secrets`. The archive comes first, so that what is killed before the end finds them in the files again.
+    /// Masks `secrets`. Thinking behind them is removed first. The archive is masked before the files, so that a run
+    /// after one that was killed still finds the secrets in the files.
     fn mask_secrets(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
@@ -307,8 +308,8 @@ impl Scrub<'_> {
         Ok(())
     }
 
-    /// Masks the first secret of the session at `path` as an operation, by which the thinking behind it goes; whether there was
-    /// any. A session without is left as it is.
+    /// Masks the first secret of the session at `path` as an operation, which also removes the thinking after it.
+    /// Returns whether there was such thinking; a session without any is left unchanged.
     fn remove_thinking(&self, path: &Path, secrets: &Secrets) -> Result<bool, CommandError> {
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         if !MaskedLines::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {

@@ -103,7 +103,7 @@ pub(crate) struct Group {
 /// The context at one step.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct MapStep {
-    /// Which step it is, from 1.
+    /// The number of the step, from 1.
     pub(crate) step: usize,
     /// The size of the prompt as the client recorded it, in tokens.
     pub(crate) measured: Option<u64>,
