@@ -184,7 +184,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When nobody can be asked.
-    pub(crate) fn confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
+    pub(crate) fn ask_to_confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
         self.ui.ask_yes_no(question)?.ok_or_else(|| {
             CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).with_hint(hint)
         })

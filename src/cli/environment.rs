@@ -216,10 +216,10 @@ impl Environment {
     /// that of the current folder.
     ///
     /// # Errors
-    /// As [`Self::places`].
+    /// As [`Self::session_folders`].
     #[cfg(feature = "mcp")]
     pub(crate) fn client_places(&self) -> Result<Vec<SessionFolders>, CommandError> {
-        let here = self.places()?;
+        let here = self.session_folders()?;
         let project = self.project_dir.as_deref().and_then(|dir| dir.canonicalize().ok());
         let there = project.map(|dir| without_verbatim_prefix(&dir)).filter(|dir| *dir != here.cwd);
         let there = there.map(|cwd| SessionFolders { cwd, ..here.clone() });
@@ -260,7 +260,7 @@ impl Environment {
     ///
     /// # Errors
     /// When `CLAUDE_CONFIG_DIR` is not set and there is no home folder.
-    pub(crate) fn places(&self) -> Result<SessionFolders, CommandError> {
+    pub(crate) fn session_folders(&self) -> Result<SessionFolders, CommandError> {
         let config_dir = match &self.claude_config_dir {
             Some(dir) => dir.clone(),
             None => etcetera::home_dir()
@@ -281,7 +281,7 @@ impl Environment {
     }
 
     /// The current folder.
-    pub(crate) fn cwd(&self) -> &Path {
+    pub(crate) fn current_folder(&self) -> &Path {
         &self.cwd
     }
 }

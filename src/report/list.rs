@@ -59,7 +59,7 @@ pub(crate) struct SessionRow {
     /// The size of its file.
     pub(crate) bytes: u64,
     /// When it was last written.
-    #[serde(serialize_with = "second")]
+    #[serde(serialize_with = "serialize_to_second")]
     #[schemars(with = "String")]
     pub(crate) modified: Timestamp,
     /// The operation that made it; null for a session of the client.
@@ -96,7 +96,7 @@ pub(crate) struct SessionOrigin {
     pub(crate) source: Option<String>,
 }
 
-fn second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_to_second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&to_second(*time))
 }
 

@@ -105,7 +105,7 @@ impl SummaryBatches {
                 let mut progress = Progress::start(work.ui, "summarizing", sizes.iter().sum());
                 for (chunk, size) in chunks.iter().zip(sizes) {
                     self.summarize_read(work, how, read_chunks(work, how, std::slice::from_ref(chunk))?, stats)?;
-                    progress.advance(size);
+                    progress.advance_by(size);
                 }
             }
         }

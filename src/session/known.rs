@@ -129,7 +129,7 @@ impl SessionReading {
         if new.is_empty() {
             return Ok(());
         }
-        for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.operations() {
+        for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.all_operations() {
             self.past.history = self.past.history.with_operation(operation.clone());
         }
         let draft = self.render_draft(Vec::new(), Some(archive), ui)?;

@@ -362,7 +362,7 @@ impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         StopRequested::check_flag(self.stop)?;
         let n_read = self.reader.read(buffer)?;
-        self.progress.advance(n_read as u64);
+        self.progress.advance_by(n_read as u64);
         Ok(n_read)
     }
 }

@@ -216,7 +216,7 @@ impl Index {
         let record = self.record_mut(line);
         // Of Codex the usage stands in another line, whatever becomes of this one.
         let elsewhere = if scan.format == Format::Codex { Flags::USAGE } else { Flags::NONE };
-        record.flags = flags.with(record.flags.and(Flags::SUPERSEDED.with(elsewhere)));
+        record.flags = flags.with(record.flags.common_with(Flags::SUPERSEDED.with(elsewhere)));
         record.tokens = tokens;
         record.session_at = session_at;
         if let Ok(at) = self.thinking.binary_search_by_key(&line, |thinking| thinking.line) {

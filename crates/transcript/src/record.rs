@@ -173,7 +173,7 @@ impl Flags {
 
     /// Those of these flags that are in `flags` too.
     #[must_use]
-    pub const fn and(self, flags: Self) -> Self {
+    pub const fn common_with(self, flags: Self) -> Self {
         Self(self.0 & flags.0)
     }
 

@@ -100,7 +100,7 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     let mut found =
         args.sessions.iter().map(|name| find_session(name, context)).collect::<Result<Vec<FoundSession>, _>>()?;
     if found.is_empty() {
-        let all = sessions_of_all_projects(&environment.places()?)?.into_iter();
+        let all = sessions_of_all_projects(&environment.session_folders()?)?.into_iter();
         let is_recent = |it: &Candidate| since.is_none_or(|since| SystemTime::from(since) <= it.modified);
         found = all.filter(is_recent).map(|it| FoundSession::File { path: it.path, by: FoundBy::Id }).collect();
     }

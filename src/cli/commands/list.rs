@@ -59,7 +59,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
-    let places = context.environment.places()?;
+    let places = context.environment.session_folders()?;
     // The list works without an archive too.
     let url = args.archive.archive_url(context.environment).ok();
     context.probe_report(None)?;

@@ -30,7 +30,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let named = of.map(|name| SessionArg { session: Some(name) }.find(context)).transpose()?;
     let path = match named {
         Some(found) => found.path().map(Path::to_owned),
-        None => sessions_of_project(&environment.places()?)?.into_iter().next().map(|newest| newest.path),
+        None => sessions_of_project(&environment.session_folders()?)?.into_iter().next().map(|newest| newest.path),
     };
     let Some(path) = path else {
         ui.print_status("this project has no session");

@@ -213,7 +213,7 @@ fn undone_report(
 
 /// The first operation of the session that the archive lists, effective or not.
 fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Operation>, CommandError> {
-    for operation in history.operations() {
+    for operation in history.all_operations() {
         if let Some(operation) = archive.find_operation(&operation.operation)? {
             return Ok(Some(operation));
         }
@@ -317,7 +317,7 @@ fn report_nothing_to_undo(
         OutputChoice::File(path, existing) if rewriting.mode == RunMode::Do => {
             refuse_unless_file(path)?;
             let mut staged = StagedFile::create_beside(path, *existing, None)?;
-            std::io::copy(&mut input.file, staged.file())?;
+            std::io::copy(&mut input.file, staged.staged_file())?;
             staged.sync()?;
             staged.commit(*existing)?;
             path.clone()

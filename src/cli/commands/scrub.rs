@@ -89,11 +89,11 @@ const NOT_REACHED: &str = "not reached: maps and exports made with --no-redact, 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     let place = args.removal.archive.archive_url(environment)?;
-    let mode = if args.check { RunMode::Show } else { args.removal.mode() };
+    let mode = if args.check { RunMode::Show } else { args.removal.run_mode() };
     context.probe_report(None)?;
     let mut archive =
         if args.of.stored { Some(archives::open_existing(&place)?) } else { archives::open_if_there(&place)? };
-    let places = environment.places().ok();
+    let places = environment.session_folders().ok();
     let scope = args.of.resolve_scope(context)?;
     let files = ScrubFiles::find(&scope, archive.as_deref(), places.as_ref(), &other_clients())?;
     let mut scrub = Scrub { args, context, place: &place, n_places: BTreeMap::new(), scope, files };
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     if !args.removal.yes {
         ui.print_status(&report);
         let question = "mask it? The text is kept nowhere and can never be restored.";
-        if !context.confirm(question, "mask secrets", "use --dry-run to see what would be masked")? {
+        if !context.ask_to_confirm(question, "mask secrets", "use --dry-run to see what would be masked")? {
             ui.print_status("nothing was masked");
             return Ok(Completion::Full);
         }
@@ -162,7 +162,7 @@ impl Scrub<'_> {
         let url = archive.is_some().then(|| hide_password(self.place));
         let mut report = ScrubReport::new(url, &secrets.n_by_kind(), &self.n_places);
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
-        let places = context.environment.places().ok();
+        let places = context.environment.session_folders().ok();
         // Leftovers may contain partial lines or compressed data, which cannot be searched.
         let left =
             find_leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
@@ -244,7 +244,7 @@ impl Scrub<'_> {
         }
         // Removing thinking made backups.
         let archive = archives::open_if_there(self.place)?;
-        let places = self.context.environment.places().ok();
+        let places = self.context.environment.session_folders().ok();
         let files = ScrubFiles::find(&self.scope, archive.as_deref(), places.as_ref(), &other_clients())?;
         for path in files.changed_files() {
             let n_lines = count_masked_lines(path, &mask).unwrap_or(0);

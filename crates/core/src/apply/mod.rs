@@ -1,7 +1,8 @@
 //! From a plan to a file that resumes.
 //!
-//! A [`Rewrite`] says what changes line by line; [`follow_up`] adds what follows from it. `composed` puts the edits of several
-//! operations together. [`carry_out`] writes, checks, archives and swaps, in that order. `check()` finds what would stop a resume.
+//! A [`Rewrite`] says what changes line by line; [`follow_up`] adds what follows from it. `ComposedSession` has the edits
+//! of several operations. [`carry_out`] writes, checks, archives and swaps, in that order. [`check_transcript`] finds what
+//! would stop a resume.
 
 mod check;
 mod compact;

@@ -58,7 +58,7 @@ impl History {
 
     /// The operations, oldest first.
     #[must_use]
-    pub fn operations(&self) -> &[OperationEdits] {
+    pub fn all_operations(&self) -> &[OperationEdits] {
         &self.operations
     }
 

@@ -198,7 +198,7 @@ impl Write for FingerprintWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n_written = self.out.write(bytes)?;
         let bytes = bytes.get(..n_written).unwrap_or_default();
-        self.written.update(bytes);
+        self.written.add_bytes(bytes);
         self.ends_line = bytes.last().map_or(self.ends_line, |last| *last == b'\n');
         Ok(n_written)
     }

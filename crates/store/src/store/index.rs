@@ -42,7 +42,7 @@ const VOCABULARY: InsertStatement<'_> =
 
 /// The number of lines and records still to be indexed.
 pub(super) fn count_unindexed(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
-    let sql = db.dialect().pick(
+    let sql = db.sql_dialect().pick_value(
         "SELECT (SELECT count(*) FROM body WHERE id > indexed.body
                 AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id))
             + (SELECT count(*) FROM record WHERE seq > indexed.record) FROM indexed",
@@ -71,7 +71,7 @@ pub(super) fn update_index(
             break;
         }
     }
-    if n_done >= MANY && db.dialect() != Dialect::Sqlite {
+    if n_done >= MANY && db.sql_dialect() != Dialect::Sqlite {
         // The server plans searches by these statistics. A user without the right to update them can still search.
         drop(db.run_batch("ANALYZE words, document, word"));
     }
@@ -93,22 +93,22 @@ fn index_portion(
     read: &Reader<'_>,
     known: &mut HashSet<String>,
 ) -> Result<u64, ArchiveError> {
-    let entries = db.dialect().pick(next_in_a_file as fn(&dyn DatabaseLink) -> _, next_on_a_server)(db)?;
+    let entries = db.sql_dialect().pick_value(next_in_a_file as fn(&dyn DatabaseLink) -> _, next_on_a_server)(db)?;
     if entries.is_empty() {
         return Ok(0);
     }
     let documents = read_documents(db, lines, &entries, read)?;
-    if db.dialect() != Dialect::Sqlite {
+    if db.sql_dialect() != Dialect::Sqlite {
         // One that was replaced since may have been indexed in between.
-        db.execute("DELETE FROM document WHERE record = ANY($1)", &[Value::list_of(records_of(&entries))])?;
+        db.execute_sql("DELETE FROM document WHERE record = ANY($1)", &[Value::list_of(records_of(&entries))])?;
     }
     store_documents(db, documents, known)?;
-    if db.dialect() == Dialect::Sqlite {
+    if db.sql_dialect() == Dialect::Sqlite {
         let last_body = entries.iter().rev().find_map(|entry| entry.body);
         let mark = "UPDATE indexed SET body = coalesce($1, body), record = coalesce($2, record)";
-        db.execute(mark, &values![last_body, records_of(&entries).last()])?;
+        db.execute_sql(mark, &values![last_body, records_of(&entries).last()])?;
     } else {
-        db.execute(
+        db.execute_sql(
             "DELETE FROM unindexed WHERE seq = ANY($1)",
             &[Value::list_of(entries.iter().map(|entry| entry.seq))],
         )?;
@@ -196,14 +196,14 @@ fn store_documents(
                 new_words.insert(word.to_owned());
             }
         }
-        match db.dialect() {
+        match db.sql_dialect() {
             Dialect::Sqlite => words.push(values![id, text].to_vec()),
             #[cfg(feature = "postgres")]
             Dialect::Postgres => crate::postgres::words::add_pieces(&mut words, id, &text),
         }
     }
     db.insert(&DOCUMENTS, rows)?;
-    match db.dialect() {
+    match db.sql_dialect() {
         Dialect::Sqlite => db.insert(&WORDS, words)?,
         #[cfg(feature = "postgres")]
         Dialect::Postgres => db.insert(&crate::postgres::words::INSERT, words)?,

@@ -32,7 +32,7 @@ impl KnownLines {
 
     /// Reads what was stored since, before `n_lines` are asked for.
     pub(super) fn catch_up(&mut self, db: &dyn DatabaseLink, n_lines: usize) -> Result<(), ArchiveError> {
-        if self.is_current || db.dialect() != Dialect::Sqlite {
+        if self.is_current || db.sql_dialect() != Dialect::Sqlite {
             return Ok(());
         }
         let last = db.query_number(LAST_LINE, &[])?;

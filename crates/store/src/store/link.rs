@@ -16,7 +16,7 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// The value for this database.
-    pub(crate) fn pick<T>(self, sqlite: T, postgres: T) -> T {
+    pub(crate) fn pick_value<T>(self, sqlite: T, postgres: T) -> T {
         match self {
             Self::Sqlite => {
                 drop(postgres);
@@ -68,7 +68,7 @@ impl InsertStatement<'_> {
 
 /// A connection.
 pub(crate) trait DatabaseLink: Send {
-    fn dialect(&self) -> Dialect;
+    fn sql_dialect(&self) -> Dialect;
 
     /// Calls `each` with the rows that a statement gives. Of `column = ANY($1)` with a list there may be as many statements
     /// as items.
@@ -80,7 +80,7 @@ pub(crate) trait DatabaseLink: Send {
     ) -> Result<(), ArchiveError>;
 
     /// The number of rows that a statement changes. It is run as in [`DatabaseLink::each_row`].
-    fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
+    fn execute_sql(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
     /// Stores `rows`; the number of them that are new.
     fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
@@ -156,7 +156,7 @@ impl dyn DatabaseLink + '_ {
 
     /// Numbers for `n` new rows of `table` that no other has or had.
     pub(crate) fn reserve_ids(&self, table: &str, n: usize) -> Result<Vec<i64>, ArchiveError> {
-        let last = match (self.dialect(), table) {
+        let last = match (self.sql_dialect(), table) {
             #[cfg(feature = "postgres")]
             (Dialect::Postgres, table) => {
                 let sequence = if table == "pack" { "'pack_id'" } else { "pg_get_serial_sequence($2, 'id')" };

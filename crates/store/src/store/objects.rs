@@ -72,18 +72,18 @@ pub(crate) fn put_object(db: &dyn DatabaseLink, packer: &mut Packer, object: &Ob
     let row = PackedObject::pack(object, packer)?;
     let PackedObject { label: ObjectLabel { kind, key, group, head, checksum }, codec, bytes, content } = row;
     drop_object(db, kind, key)?;
-    db.execute(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;
+    db.execute_sql(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;
     Ok(())
 }
 
 /// Drops the object of this kind with this key.
 pub(crate) fn drop_object(db: &dyn DatabaseLink, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
-    db.execute(DROP, &values![key, kind.name()]).map(|_| ())
+    db.execute_sql(DROP, &values![key, kind.name()]).map(|_| ())
 }
 
 /// The first of `lines` that is not there. In a file, lines that were put one after the other are looked for together.
 fn missing_line(db: &dyn DatabaseLink, lines: &[LineId]) -> Result<Option<LineId>, ArchiveError> {
-    if db.dialect() != Dialect::Sqlite {
+    if db.sql_dialect() != Dialect::Sqlite {
         let missing = "SELECT wanted.id FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
             WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.id = wanted.id) ORDER BY place LIMIT 1";
         return db.first_value(missing, &[Value::list_of(lines.iter().copied())], Row::get);

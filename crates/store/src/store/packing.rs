@@ -134,7 +134,9 @@ impl PackWriter {
     /// large one.
     pub(crate) fn begin(db: &dyn DatabaseLink) -> Result<Self, ArchiveError> {
         let packer = Packer::new(USUAL);
-        if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small_pack(db)).transpose()?.flatten() {
+        if let Some((id, open)) =
+            db.sql_dialect().pick_value(true, false).then(|| newest_small_pack(db)).transpose()?.flatten()
+        {
             return Ok(Self { id, open, packer, written: WrittenPacks::default() });
         }
         Ok(Self { id: new_pack_id(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
@@ -187,7 +189,7 @@ impl PackWriter {
             self.id = new_pack_id(db)?;
         }
         if !alone.is_empty() {
-            db.execute(MOVE_LINES, &[Value::list_of(alone), place_of.into()])?;
+            db.execute_sql(MOVE_LINES, &[Value::list_of(alone), place_of.into()])?;
         }
         Ok(())
     }
@@ -243,7 +245,7 @@ pub(crate) fn insert_pack(
     let bytes = content.len() as u64;
     let content = content.to_vec();
     drop(pack);
-    db.execute(INSERT_PACK, &values![id, n_bytes, codec, checksum, content])?;
+    db.execute_sql(INSERT_PACK, &values![id, n_bytes, codec, checksum, content])?;
     Ok(StoredPack { bytes, digest })
 }
 
@@ -293,9 +295,9 @@ fn merge_once(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
             merged.add(line, bytes);
             moved.push(line);
         }
-        db.execute(DROP_PACK, &values![*id])?;
+        db.execute_sql(DROP_PACK, &values![*id])?;
     }
-    db.execute(MOVE_LINES, &[Value::list_of(moved), encode_place(new).into()])?;
+    db.execute_sql(MOVE_LINES, &[Value::list_of(moved), encode_place(new).into()])?;
     insert_pack(db, &mut Packer::new(THOROUGH), new, merged)?;
     Ok(group.len() as u64)
 }
@@ -321,7 +323,7 @@ pub(crate) fn rewrite_packs<C>(
             }
         }
         if left.is_empty() {
-            db.execute(DROP_PACK, &values![*id])?;
+            db.execute_sql(DROP_PACK, &values![*id])?;
         } else {
             after += insert_pack(db, &mut packer, *id, left)?.bytes;
         }

@@ -21,7 +21,7 @@ enum InstructionSet {
 impl CpuLevel {
     /// The fastest level of this machine.
     #[inline]
-    pub(crate) fn best() -> Self {
+    pub(crate) fn best_available() -> Self {
         static BEST: LazyLock<CpuLevel> =
             LazyLock::new(|| CpuLevel::all().last().unwrap_or(CpuLevel(InstructionSet::Portable)));
         *BEST
