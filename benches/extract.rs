@@ -75,7 +75,7 @@ fn fold(texts: &[String], total: usize) {
             limit: Tokens(1024),
             ..SummarizeRequest::default()
         });
-        let folded = ExtractEngine.reply_to(&request, Attempt::nth(1)).now_or_never();
+        let folded = ExtractEngine.reply_to(&request, Attempt::nth_call(1)).now_or_never();
         summary = folded.and_then(Result::ok).map_or_else(String::new, |reply| reply.text);
     }
     let rate = megabytes(total) / start.elapsed().as_secs_f64();

@@ -22,11 +22,11 @@ fn main() {
     };
     let n_bytes: usize = texts.iter().map(String::len).sum();
     let n_words: usize = texts.iter().map(|text| text.split_whitespace().count()).sum();
-    let _ = Redactor::default().redact("password=warm-up-1 sk-ant-x ghp_x");
+    let _ = Redactor::default().redact_text("password=warm-up-1 sk-ant-x ghp_x");
     let started = Instant::now();
     let mut n_replaced = 0;
     for text in &texts {
-        let redacted = Redactor::default().redact(text);
+        let redacted = Redactor::default().redact_text(text);
         n_replaced += redacted.text.matches("[SECRET-").count().saturating_sub(text.matches("[SECRET-").count());
         if shows {
             show(text, &redacted.text);

@@ -58,7 +58,7 @@ fn completion_candidate(value: &str, help: &str) -> CompletionCandidate {
 
 /// The newest sessions of this project with this prefix and their titles; of all projects if this one has no match.
 fn named_sessions(typed: &str) -> Option<Vec<CompletionCandidate>> {
-    let places = read_environment().places().ok()?;
+    let places = read_environment().session_folders().ok()?;
     let begins_so = |session: &Candidate| session_id(&session.path).is_some_and(|id| id.starts_with(typed));
     let here = sessions_of_project(&places).ok()?;
     let latest =
@@ -127,5 +127,5 @@ fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
 fn typed_session() -> Option<PathBuf> {
     let words: Vec<OsString> = env::args_os().skip_while(|word| word != "--").skip(3).collect();
     let name = words.into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"))?;
-    Some(find_session(name, &read_environment().places().ok()?).ok()?.path()?.to_owned())
+    Some(find_session(name, &read_environment().session_folders().ok()?).ok()?.path()?.to_owned())
 }

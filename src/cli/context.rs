@@ -49,7 +49,7 @@ pub(crate) enum OutputForm {
 }
 
 impl Context<'_> {
-    /// The settings of a rewrite for which nobody gave options: as configured.
+    /// The configured settings of a rewrite without options.
     ///
     /// # Errors
     /// When the archive of `keep` cannot be named.
@@ -184,7 +184,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When nobody can be asked.
-    pub(crate) fn confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
+    pub(crate) fn ask_to_confirm(&self, question: &str, what: &str, hint: &str) -> Result<bool, CommandError> {
         self.ui.ask_yes_no(question)?.ok_or_else(|| {
             CommandError::usage(anyhow!("--yes is required to {what} without a terminal")).with_hint(hint)
         })

@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return print_usage_error(&error, &typed),
     };
-    let ui = Ui::new(args.global.verbosity(), args.global.color, interrupt::watch_signals());
+    let ui = Ui::new(args.global.chosen_verbosity(), args.global.color, interrupt::watch_signals());
     // Output made from help texts alone does not need a valid configuration.
     let needs_nothing = matches!(args.verb, Some(Verb::Completions(_) | Verb::Man(_)));
     let environment = if needs_nothing { Ok(Environment::default()) } else { Environment::read() };
@@ -159,7 +159,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
         }
     };
     let streams = CapturedOutput::default();
-    let ui = Ui::to_memory(args.global.verbosity(), streams.clone(), Arc::default());
+    let ui = Ui::to_memory(args.global.chosen_verbosity(), streams.clone(), Arc::default());
     let variable = |name: &str| {
         let found = host.variables.iter().rev().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
@@ -175,7 +175,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
 }
 
 /// Validates a command line; the error is the message of clap.
-fn check(typed: &[OsString]) -> Result<(), String> {
+fn validate_command_line(typed: &[OsString]) -> Result<(), String> {
     parse(typed).map(drop).map_err(|error| usage_error(&error).message)
 }
 
@@ -246,7 +246,9 @@ fn run_verb(
         #[cfg(feature = "mcp")]
         Verb::Mcp(args) => mcp::run(args, &context)?,
         Verb::Export(args) => return export::run(&args, &context),
-        Verb::Batch(args) => return batch::run(&args, &context, batch::CommandRunner { check, run_one }),
+        Verb::Batch(args) => {
+            return batch::run(&args, &context, batch::CommandRunner { check: validate_command_line, run_one });
+        }
         Verb::Client(args) => return client::run(args, &context),
         Verb::Statusline(args) => client::run_status_line(&args, &context)?,
         Verb::Config => config::run(&context)?,

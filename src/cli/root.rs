@@ -292,7 +292,7 @@ pub(crate) struct GlobalArgs {
 }
 
 impl GlobalArgs {
-    pub(crate) fn verbosity(&self) -> Verbosity {
+    pub(crate) fn chosen_verbosity(&self) -> Verbosity {
         match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (false, true) => Verbosity::Verbose,

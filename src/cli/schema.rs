@@ -70,7 +70,7 @@ pub fn generate_schemas() -> Schemas {
     all.add::<report::export::ExportReport>(&["export"]);
     all.add::<report::archive::Log>(&["log"]);
     all.add::<report::archive::Holdings>(&["archive list"]);
-    all.add::<report::archive::Shown>(&["archive show"]);
+    all.add::<report::archive::ShownEntry>(&["archive show"]);
     all.add::<report::archive::FoundEntries>(&["archive search"]);
     all.add::<report::archive::Swept>(&["archive gc"]);
     all.add::<report::damage::DamageReport>(&["archive check"]);

@@ -120,8 +120,8 @@ pub(super) fn with_suggestion(mut error: clap::Error, typed: &[OsString], comman
     error
 }
 
-/// The verbs of `parent` that `word` may be: with its letters in another order, one that it is another word for, else those
-/// with the fewest typos.
+/// The verbs of `parent` that `word` may mean: the one with the same letters in another order, the one that it is a
+/// synonym of, else those with the fewest typos.
 fn meant_verbs(word: &str, parent: &Command) -> Vec<String> {
     let verbs: Vec<&str> = parent.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name).collect();
     let sorted = |word: &str| {
@@ -152,7 +152,7 @@ fn meant_by_argument(argument: &str, verb: &Command, command: &Command) -> Optio
     Some(format!("for a target, use '--{target} {argument}'"))
 }
 
-/// The error of a value that is no number, in words of people; `None` where `error` is about something else.
+/// The error of a value that is not a valid number, in plain words; `None` if `error` has another reason.
 fn plain_number_error(error: &clap::Error) -> Option<clap::Error> {
     let source = std::error::Error::source(error)?;
     let reason = source.downcast_ref::<ParseIntError>().map(ParseIntError::kind);

@@ -20,7 +20,7 @@ pub(super) struct ToolAnswer {
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallStatus {
-    /// It did, or there was nothing to do.
+    /// The tool succeeded, or there was nothing to do.
     Done,
     /// The tool failed: the text says why, and what to do.
     Failed,

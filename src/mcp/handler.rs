@@ -35,7 +35,7 @@ impl CallHandler {
         // A call that panicked leaves the map consistent.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = self.try_answer(request, &mut made, ui);
-        answer.unwrap_or_else(|error| ToolAnswer::of_error(&error)).with_warnings(&ui.warnings())
+        answer.unwrap_or_else(|error| ToolAnswer::of_error(&error)).with_warnings(&ui.printed_warnings())
     }
 
     fn try_answer(

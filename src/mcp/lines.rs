@@ -18,7 +18,7 @@ pub(super) enum RejectedLine {
 
 impl RejectedLine {
     /// The reason in words.
-    pub(super) const fn reason(self) -> &'static str {
+    pub(super) const fn reason_text(self) -> &'static str {
         match self {
             Self::NoJson => "parse error: the line is not JSON",
             Self::TooLong => "parse error: the line has more than 16 MiB",

@@ -52,7 +52,7 @@ pub(super) fn answer_memory_read(
     }
 }
 
-/// The entry with the id of a placeholder, page by page.
+/// One page of the entry with this id, which may be a bare digest or a placeholder.
 fn show_entry(
     id: &str,
     page: usize,

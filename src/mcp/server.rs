@@ -109,8 +109,8 @@ struct UiSettings {
 }
 
 impl McpServer {
-    /// Answers `request` on a thread that may block. The call is told to stop when the client cancels it, when the connection
-    /// is closed, and when the program should stop.
+    /// Answers `request` on a thread that may block. The call stops when the client cancels it, when the connection is
+    /// closed, and when the program should stop.
     async fn answer_on_thread(
         &self,
         request: CallRequest,
@@ -200,7 +200,7 @@ fn as_protocol_tool(tool: Tool) -> rmcp::model::Tool {
     };
     let hints =
         ToolAnnotations::new().read_only(tool.is_reading()).destructive(false).open_world(tool == Tool::CompactContext);
-    let listed = rmcp::model::Tool::new(tool.name(), tool.description(), object(tool.input_schema()));
+    let listed = rmcp::model::Tool::new(tool.name(), tool.tool_description(), object(tool.input_schema()));
     let listed = listed.with_title(tool.title()).with_annotations(hints);
     match tool.output_schema() {
         Some(schema) => listed.with_raw_output_schema(object(schema)),
@@ -228,7 +228,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for CheckedTransport<T> {
             tokio::select! {
                 biased;
                 Some(bad) = self.bad_lines.recv() => {
-                    let error = ErrorData::parse_error(bad.reason(), None);
+                    let error = ErrorData::parse_error(bad.reason_text(), None);
                     self.inner.send(ServerJsonRpcMessage::error(error, None)).await.ok()?;
                 }
                 message = self.inner.receive() => {

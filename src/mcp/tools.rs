@@ -56,7 +56,7 @@ impl Tool {
         !matches!(self, Self::Context | Self::CompactContext)
     }
 
-    pub(super) const fn description(self) -> &'static str {
+    pub(super) const fn tool_description(self) -> &'static str {
         match self {
             Self::Context => {
                 "Remove parts of this session from the context, or restore them. `discard` replaces tool results and \

@@ -27,14 +27,15 @@ pub(crate) struct OwnFile {
     /// Its path.
     pub(crate) path: String,
     /// The kind of file.
-    pub(crate) what: What,
+    pub(crate) what: OwnFileKind,
     bytes: u64,
 }
 
 /// The kind of a file that ctxc made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum What {
+#[schemars(rename = "What")]
+pub(crate) enum OwnFileKind {
     /// A session that ctxc wrote.
     Version,
     /// A backup of a session that was replaced in place.
@@ -50,7 +51,7 @@ impl CleanReport {
     }
 
     /// Adds a file of `bytes` bytes.
-    pub(crate) fn add(&mut self, path: &Path, what: What, bytes: u64) {
+    pub(crate) fn add(&mut self, path: &Path, what: OwnFileKind, bytes: u64) {
         self.files.push(OwnFile { path: path.display().to_string(), what, bytes });
         self.bytes += bytes;
     }
@@ -61,9 +62,9 @@ impl fmt::Display for CleanReport {
         let done = if self.dry_run { "would remove" } else { "removed" };
         for OwnFile { path, what, bytes: n_bytes } in &self.files {
             let what = match what {
-                What::Version => "version ",
-                What::Backup => "backup  ",
-                What::Leftover => "leftover",
+                OwnFileKind::Version => "version ",
+                OwnFileKind::Backup => "backup  ",
+                OwnFileKind::Leftover => "leftover",
             };
             writeln!(f, "{what}  {}  {path}", format_bytes(*n_bytes))?;
         }

@@ -165,7 +165,7 @@ impl TaskRows {
         let at = self.levels.iter().position(|row| row.level == level).unwrap_or_else(|| {
             self.levels.push(LevelRow {
                 level,
-                target_percent: task.level.percent(),
+                target_percent: task.level.target_percent(),
                 tasks: 0,
                 compressed: 0,
                 tokens: BeforeAfter::default(),

@@ -13,9 +13,9 @@ use ctxc_transcript::text::Tokens;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Diff {
     /// The first session.
-    pub(crate) before: Side,
+    pub(crate) before: DiffSide,
     /// The second session.
-    pub(crate) after: Side,
+    pub(crate) after: DiffSide,
     /// The number of entries that are equal in both.
     pub(crate) unchanged: u64,
     /// Entries only in the first session.
@@ -33,9 +33,10 @@ pub(crate) struct Diff {
     measure: Calibration,
 }
 
-/// A transcript.
+/// One of the two compared sessions.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Side {
+#[schemars(rename = "Side")]
+pub(crate) struct DiffSide {
     /// Its name in messages.
     pub(crate) name: String,
     /// The name in text.
@@ -50,7 +51,7 @@ pub(crate) struct Side {
     pub(crate) usage: Tokens,
 }
 
-/// Entries.
+/// The number of entries of one kind and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct DiffSum {
     /// The number of entries.
@@ -62,7 +63,8 @@ pub(crate) struct DiffSum {
 /// The difference between two versions of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Became {
+#[schemars(rename = "Became")]
+pub(crate) enum EntryDifference {
     /// Only in the first session.
     Dropped,
     /// In both, with different content.
@@ -75,7 +77,7 @@ pub(crate) enum Became {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct DiffEntry {
     /// The outcome.
-    pub(crate) became: Became,
+    pub(crate) became: EntryDifference,
     /// Its line in the first transcript, from 1.
     pub(crate) line_before: Option<u32>,
     /// Its line in the second.
@@ -97,26 +99,26 @@ pub(crate) struct DiffEntry {
 impl Diff {
     /// The differences between `before` and `after`, which share `unchanged` entries.
     pub(crate) fn new(
-        before: Side,
-        after: Side,
+        before: DiffSide,
+        after: DiffSide,
         unchanged: u64,
         entries: Vec<DiffEntry>,
         measure: Calibration,
     ) -> Self {
-        let sum = |became: Became| {
+        let sum = |became: EntryDifference| {
             let of = entries.iter().filter(|entry| entry.became == became);
             of.fold(DiffSum::default(), |sum, entry| DiffSum {
                 entries: sum.entries + 1,
                 tokens: sum.tokens + entry.tokens_after.or(entry.tokens_before).unwrap_or_default(),
             })
         };
-        let changed = entries.iter().filter(|entry| entry.became == Became::Changed);
+        let changed = entries.iter().filter(|entry| entry.became == EntryDifference::Changed);
         Self {
             unchanged,
-            dropped: sum(Became::Dropped),
-            changed: sum(Became::Changed),
+            dropped: sum(EntryDifference::Dropped),
+            changed: sum(EntryDifference::Changed),
             changed_from: changed.filter_map(|entry| entry.tokens_before).sum(),
-            added: sum(Became::Added),
+            added: sum(EntryDifference::Added),
             before,
             after,
             entries,
@@ -142,7 +144,7 @@ impl Diff {
     /// The differences as text.
     pub(crate) fn text(&self, look: TextLayout) -> String {
         let mut text = String::new();
-        for (mark, Side { label, entries, usage, .. }) in [("---", &self.before), ("+++", &self.after)] {
+        for (mark, DiffSide { label, entries, usage, .. }) in [("---", &self.before), ("+++", &self.after)] {
             let noun = if *entries == 1 { "entry" } else { "entries" };
             let side = format!(
                 "{mark} {}  {} active {noun}, {}",
@@ -166,9 +168,9 @@ impl DiffEntry {
         let size = |n: Option<Tokens>| n.map_or_else(String::new, |n| format_tokens(measure.scale_to_api(n)));
         let figure = |n: Option<Tokens>| n.map_or_else(String::new, |n| count(measure.scale_to_api(n).0));
         let (mark, style, line, size) = match self.became {
-            Became::Dropped => ("-", TextStyle::Removed, number(self.line_before), size(self.tokens_before)),
-            Became::Added => ("+", TextStyle::Added, number(self.line_after), size(self.tokens_after)),
-            Became::Changed => (
+            EntryDifference::Dropped => ("-", TextStyle::Removed, number(self.line_before), size(self.tokens_before)),
+            EntryDifference::Added => ("+", TextStyle::Added, number(self.line_after), size(self.tokens_after)),
+            EntryDifference::Changed => (
                 "~",
                 TextStyle::Changed,
                 format!("{} -> {}", number(self.line_before), number(self.line_after)),

@@ -91,7 +91,7 @@ impl FactsReader {
     fn fact_rows(&mut self, facts: &[Fact<'_>]) -> Vec<FactRow> {
         let mut facts = facts.to_vec();
         facts.sort_by_key(|fact| fact.kind);
-        let row = |fact: &Fact<'_>| FactRow { kind: fact.kind.name(), text: self.redactor.redact(fact.text).text };
+        let row = |fact: &Fact<'_>| FactRow { kind: fact.kind.name(), text: self.redactor.redact_text(fact.text).text };
         facts.iter().map(row).collect()
     }
 }

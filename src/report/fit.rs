@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::Outcome;
-use super::run::{Did, StageRow};
+use super::run::{StageEffect, StageRow};
 use super::size::{count_noun, format_rounded};
 use ctxc_transcript::text::Tokens;
 
@@ -64,17 +64,17 @@ impl FitReport {
         let mut removed = Removed::default();
         for row in &rows {
             match &row.did {
-                Did::Pruned { calls, .. } => {
+                StageEffect::Pruned { calls, .. } => {
                     for call in calls {
                         let count = if call.by.is_some() { &mut removed.superseded } else { &mut removed.masked };
                         *count += 1;
                     }
                 }
-                Did::Compacted(stats) => removed.compacted = stats.messages_compressed,
-                Did::Truncated { messages, .. } => {
+                StageEffect::Compacted(stats) => removed.compacted = stats.messages_compressed,
+                StageEffect::Truncated { messages, .. } => {
                     removed.truncated = u64::from(messages.before.saturating_sub(messages.after));
                 }
-                Did::Compressed { .. } => {}
+                StageEffect::Compressed { .. } => {}
             }
         }
         let is_low = !rows.is_empty() && size.0 < target.0 - target.0 * 3 / 100;
@@ -86,8 +86,8 @@ impl FitReport {
 /// The smallest item that the stages of `rows` removed; `newest` is the size of the newest message that was compacted.
 fn smallest_removed(rows: &[StageRow], newest: Option<Tokens>) -> Option<Smallest> {
     let calls = rows.iter().filter_map(|row| match &row.did {
-        Did::Pruned { calls, .. } => Some(calls),
-        Did::Compressed { .. } | Did::Compacted(_) | Did::Truncated { .. } => None,
+        StageEffect::Pruned { calls, .. } => Some(calls),
+        StageEffect::Compressed { .. } | StageEffect::Compacted(_) | StageEffect::Truncated { .. } => None,
     });
     let results = calls.flatten().map(|call| (call.tokens_saved(), Some(&*call.handle)));
     let (tokens, handle) = results.chain(newest.map(|tokens| (tokens, None))).min()?;

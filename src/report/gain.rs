@@ -20,7 +20,8 @@ use ctxc_transcript::text::Tokens;
 
 /// The saving and cost of several operations.
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
-pub(crate) struct Sum {
+#[schemars(rename = "Sum")]
+pub(crate) struct GainSum {
     /// The number of operations.
     operations: u64,
     /// Tokens saved, summed over the operations. An estimate.
@@ -32,7 +33,7 @@ pub(crate) struct Sum {
     unpriced_calls: u64,
 }
 
-impl Sum {
+impl GainSum {
     fn add(&mut self, saved: i64, cost: &OperationCost) {
         self.operations += 1;
         self.saved_tokens += saved;
@@ -55,17 +56,17 @@ pub(crate) struct Gain {
     /// The earliest time that is counted.
     since: Option<String>,
     /// The total.
-    total: Sum,
+    total: GainSum,
     /// The number of operations that were undone; they saved nothing.
     undone: u64,
     /// After how many more steps in each session the operations together break even; null where they never do.
     breaks_even_after_steps: Option<u64>,
     /// The number of operations without calibrated figures: their tokens are chars4, and their cost is unknown.
     without_cost: u64,
-    by_verb: BTreeMap<String, Sum>,
+    by_verb: BTreeMap<String, GainSum>,
     /// By week, named by its Monday in UTC.
-    by_week: BTreeMap<String, Sum>,
-    by_project: BTreeMap<String, Sum>,
+    by_week: BTreeMap<String, GainSum>,
+    by_project: BTreeMap<String, GainSum>,
     #[serde(skip)]
     look: TextLayout,
 }
@@ -142,7 +143,7 @@ impl fmt::Display for Gain {
         if self.is_empty() {
             return Ok(());
         }
-        let Sum { operations, saved_tokens, recached_tokens, calls, cost_usd, unpriced_calls } = self.total;
+        let GainSum { operations, saved_tokens, recached_tokens, calls, cost_usd, unpriced_calls } = self.total;
         let saved = format_signed(saved_tokens);
         writeln!(f, "saved     {saved} tokens of context, by {} (estimate)", count_noun(operations, "operation"))?;
         if self.undone > 0 {

@@ -33,7 +33,7 @@ pub(crate) struct KeptRow {
     /// The title that the client shows.
     pub(crate) title: String,
     /// The part of it that the archive already had.
-    pub(crate) found: Found,
+    pub(crate) found: ArchivedPart,
     /// The bytes of the file that were stored, up to its last complete line.
     pub(crate) bytes: u64,
     /// The part that was new to the archive.
@@ -43,7 +43,8 @@ pub(crate) struct KeptRow {
 /// The part of a session that the archive already had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Found {
+#[schemars(rename = "Found")]
+pub(crate) enum ArchivedPart {
     /// Nothing.
     New,
     /// The beginning of it.
@@ -77,7 +78,7 @@ impl KeepReport {
 impl fmt::Display for KeepReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |found| self.sessions.iter().filter(|row| row.found == found).count() as u64;
-        let (new, grown, unchanged) = (of(Found::New), of(Found::Grown), of(Found::Unchanged));
+        let (new, grown, unchanged) = (of(ArchivedPart::New), of(ArchivedPart::Grown), of(ArchivedPart::Unchanged));
         let total = self.sessions.len() as u64;
         write!(
             f,

@@ -44,7 +44,7 @@ pub(crate) struct SessionRow {
     pub(crate) agent: &'static str,
     /// Its file.
     pub(crate) path: String,
-    /// The folder that was worked in, where the session tells.
+    /// The working folder, if the session names one.
     pub(crate) folder: Option<String>,
     /// The title that the client shows; null where the session cannot be read.
     pub(crate) title: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) struct SessionRow {
     /// The size of its file.
     pub(crate) bytes: u64,
     /// When it was last written.
-    #[serde(serialize_with = "second")]
+    #[serde(serialize_with = "serialize_to_second")]
     #[schemars(with = "String")]
     pub(crate) modified: Timestamp,
     /// The operation that made it; null for a session of the client.
@@ -96,7 +96,7 @@ pub(crate) struct SessionOrigin {
     pub(crate) source: Option<String>,
 }
 
-fn second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_to_second<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&to_second(*time))
 }
 

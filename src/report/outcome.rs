@@ -97,8 +97,8 @@ pub(crate) struct LiveTokens {
 }
 
 impl LiveTokens {
-    /// The figures of a session with `before` of active content, of which `after` is left: that is estimated by what the
-    /// client recorded in the result.
+    /// The figures of a session whose active content shrinks from `before` to `after`; `after` is scaled by the usage
+    /// recorded in the result.
     pub(crate) fn of(before: Totals, after: Totals, calibration: &Calibration, result: &Calibration) -> Self {
         Self {
             chars4: BeforeAfter { before, after },

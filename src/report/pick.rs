@@ -25,7 +25,7 @@ pub(crate) struct PickReport {
 pub(crate) struct PickedSession {
     /// The session.
     pub(crate) session: SessionRef,
-    /// The turns of which something was picked, from 0.
+    /// The turns with picked messages, from 0.
     pub(crate) turns: Vec<TurnIdx>,
     /// The number of its turns.
     pub(crate) of_turns: usize,

@@ -44,7 +44,7 @@ pub(crate) struct StageRow {
     /// the stage, such as removed thinking; without one, only the size at the end does.
     pub(crate) size: BeforeAfter<Tokens>,
     /// Its effect.
-    pub(crate) did: Did,
+    pub(crate) did: StageEffect,
     /// The stage itself, for a plan.
     #[serde(skip)]
     pub(crate) stage: Stage,
@@ -53,7 +53,8 @@ pub(crate) struct StageRow {
 /// The effect of a stage.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Did {
+#[schemars(rename = "Did")]
+pub(crate) enum StageEffect {
     /// Tool results were removed.
     Pruned {
         /// A row for each rule.
@@ -111,7 +112,7 @@ pub(crate) fn add_calls(texts: &mut [TextRow], calls: Option<ServerCalls>) -> Op
     Some(sum)
 }
 
-impl Did {
+impl StageEffect {
     /// The requests to a server, if there were any.
     pub(crate) fn server_calls(&self) -> Option<&CallsReport> {
         match self {
@@ -145,7 +146,7 @@ impl fmt::Display for RunReport {
                 count(row.size.before.0),
                 count(row.size.after.0),
             )?;
-            if let Did::Compressed { calls: Some(calls), left, .. } = &row.did {
+            if let StageEffect::Compressed { calls: Some(calls), left, .. } = &row.did {
                 if self.outcome.dry_run {
                     writeln!(f, "   {}", calls.forecast_text())?;
                 } else {
@@ -175,8 +176,10 @@ impl RunReport {
             return None;
         }
         Some(match self.stages.last().map(|row| &row.did) {
-            Some(Did::Truncated { .. }) => "target not reachable: the newest messages alone exceed it".to_owned(),
-            Some(Did::Pruned { .. } | Did::Compressed { .. } | Did::Compacted(_)) | None => {
+            Some(StageEffect::Truncated { .. }) => {
+                "target not reachable: the newest messages alone exceed it".to_owned()
+            }
+            Some(StageEffect::Pruned { .. } | StageEffect::Compressed { .. } | StageEffect::Compacted(_)) | None => {
                 "no steps left; add truncate with --steps prune,compress,truncate".to_owned()
             }
         })
@@ -207,20 +210,20 @@ impl RunReport {
         for row in &self.stages {
             let _ = write!(plan, "\n[[stage]]\n{}", toml::to_string(&row.stage)?);
             match &row.did {
-                Did::Pruned { calls, .. } => {
+                StageEffect::Pruned { calls, .. } => {
                     write_list(
                         &mut plan,
                         "cut",
                         calls.iter().map(|call| (as_item(call), as_comment(call, &self.outcome))),
                     );
                 }
-                Did::Compressed { texts, calls, .. } => {
+                StageEffect::Compressed { texts, calls, .. } => {
                     if let Some(calls) = calls {
                         let _ = writeln!(plan, "# {}", calls.forecast_text());
                     }
                     write_list(&mut plan, "texts", texts.iter().map(|text| (text.as_item(), text.as_comment())));
                 }
-                Did::Compacted(_) | Did::Truncated { .. } => {}
+                StageEffect::Compacted(_) | StageEffect::Truncated { .. } => {}
             }
         }
         Ok(plan)

@@ -31,8 +31,8 @@ const POLICIES: [ContextPolicy; 9] = [
     ContextPolicy::Compact(85),
 ];
 
-/// The cost of the requests of recorded sessions, and the cost that they would have had under other policies. A model, no replay: it does not know
-/// how an agent works without what was removed.
+/// The recorded cost of sessions, and their cost under other policies. This is a model, not a replay: it does not know
+/// how an agent works without the removed content.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Simulation {
     /// The number of sessions with recorded requests.

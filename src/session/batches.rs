@@ -27,8 +27,9 @@ use ctxc_transcript::{Chain, Index};
 /// The built-in engine summarizes to this part of all that was read, prompts aside, and to no fewer than so many tokens.
 const SAID_PART: u64 = 66;
 const LEAST_SAID: u64 = 256;
-/// Lines that are likely to be needed have this percentage of a limit at most, and so many times the percentage that the limit is of
-/// what was read: what was decided and demanded comes first where there is little room.
+/// The share of a summary for lines that are likely to be needed, in percent: at most `MOST_LINES`, and
+/// `LINES_OF_SHARE` times the percentage that the limit is of the text read. Decisions and demands come first where
+/// room is short.
 const MOST_LINES: u64 = 30;
 const LINES_OF_SHARE: u64 = 7;
 
@@ -104,7 +105,7 @@ impl SummaryBatches {
                 let mut progress = Progress::start(work.ui, "summarizing", sizes.iter().sum());
                 for (chunk, size) in chunks.iter().zip(sizes) {
                     self.summarize_read(work, how, read_chunks(work, how, std::slice::from_ref(chunk))?, stats)?;
-                    progress.advance(size);
+                    progress.advance_by(size);
                 }
             }
         }
@@ -304,7 +305,7 @@ pub(crate) fn read_chunks(
         StopRequested::check_flag(work.ui.stop_flag())?;
         let mut chunk = reading.name_errors(read_chunk(&reading.file, &reading.index, chunk, how.max_line_bytes()))?;
         if let Some(session) = &reading.path {
-            // The work of a subagent stands in a file of its own.
+            // A subagent's work is recorded in its own file.
             chunk.batch.ledger.note_agent_files(|agent| files_changed_by(session, agent));
         }
         read.push(chunk);

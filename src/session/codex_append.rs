@@ -32,11 +32,11 @@ const NO_TIME: &str = "\"1970-01-01T00:00:00.000Z\"";
 /// The end of a rollout before something is appended.
 pub(super) struct RolloutEnd {
     len: u64,
-    /// The time of the last line that has one, as it stands there: equal runs give equal bytes.
+    /// The time of the last line that has one, copied byte for byte, so that equal runs give equal bytes.
     time: String,
     /// The number of the next line, where lines have numbers.
     ordinal: Option<u64>,
-    /// The payloads of lines that are repeated behind the compaction, each with its type.
+    /// The payloads of lines that are repeated after the compaction, each with its type.
     repeated: Vec<(&'static str, Vec<u8>)>,
     /// Held until the lines are appended: an operation in the archive without them would be one that never was.
     _lock: CodexLock,
@@ -200,10 +200,10 @@ pub(crate) fn is_rollout(path: &Path) -> bool {
     matches!(read, Some(Ok(_))) && Format::of(&head) == Ok(Format::Codex)
 }
 
-/// Undoes the newest change in place of the session that `settings` names, where that is what comes first; `None` where it is not.
+/// Undoes the newest change in place of the session that `settings` names; returns `None` if the newest compaction of
+/// the session is none of ctxc.
 ///
-/// # Errors
-/// When Codex went on behind it, has the session open, or a new session was asked for.
+/// # Errors When Codex went on after it, has the session open, or a new session was asked for.
 pub(crate) fn undo_in_place(settings: &RewriteSettings, ui: &Ui) -> Result<Option<Outcome>, CommandError> {
     let reading = SessionReading::of(&settings.source, ui)?;
     let start = match (&reading.path, reading.name_errors(find_appended_tail(&reading))?) {

@@ -131,7 +131,7 @@ impl<'a> RequestProgress<'a> {
                 if let Some(TaskOutcome::Compressed { tokens, .. }) = outcome {
                     self.saved += size.saturating_sub(*tokens);
                 }
-                self.progress.advance(size.0);
+                self.progress.advance_by(size.0);
                 self.show_progress();
             }
             RunEvent::Again(error) => {

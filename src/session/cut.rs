@@ -91,7 +91,7 @@ pub(crate) enum CutAction {
 }
 
 impl CutAction {
-    pub(crate) const fn verb(self) -> &'static str {
+    pub(crate) const fn verb_name(self) -> &'static str {
         match self {
             Self::Discard => "discard",
             Self::Distill => "distill",
@@ -116,8 +116,14 @@ pub(crate) fn cut_items(request: &CutRequest, mut work: OpenSession<'_>) -> Resu
     targets.refuse_if_unmatched(items.iter().map(|items| !items.is_empty()))?;
     let cuts = pair_replacements(specs, &items, &rewriting.archive_ref);
     let mut rewrite = Rewrite::default();
-    let outcomes =
-        reading.name_errors(cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), &mut rewrite))?;
+    let outcomes = reading.name_errors(cut_named(
+        &reading.file,
+        &reading.index,
+        &calls,
+        &cuts,
+        action.verb_name(),
+        &mut rewrite,
+    ))?;
     let shortened = match inputs {
         ParameterPolicy::Leave => Vec::new(),
         ParameterPolicy::Shorten => {
@@ -135,7 +141,7 @@ pub(crate) fn cut_items(request: &CutRequest, mut work: OpenSession<'_>) -> Resu
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
     let rows = target_rows(specs, &items, outcomes, &calls);
-    let intent = OperationIntent::without_calls(action.verb(), why_unchanged(&rows));
+    let intent = OperationIntent::without_calls(action.verb_name(), why_unchanged(&rows));
     let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
     Ok(CuttingReport::new(outcome, action.past_participle(), rows, n_results, &shortened))
 }
@@ -201,7 +207,7 @@ fn resolve_items(
 ) -> Result<Vec<Vec<CutItem>>, CommandError> {
     let item = |text: &MatchedMessage| CutItem::Text(text.line);
     let refused = |typed: &str, n_fitting: usize, what: &str| {
-        anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb())
+        anyhow!("cannot {} `{typed}`: it matches {n_fitting} {what}, nothing was changed", action.verb_name())
     };
     let of_one = |(spec, named): (&TargetSpec, NamedItems)| match named {
         NamedItems::Messages(texts) if texts.len() <= 1 || matches == MatchPolicy::All => {

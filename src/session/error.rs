@@ -239,7 +239,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     let list = |head: &str| {
         // An id is enough to find these again.
         let is_by_id = matches!(error, SessionError::Unknown { .. });
-        let rows = error.candidates().iter().map(|it| {
+        let rows = error.possible_sessions().iter().map(|it| {
             let title = candidate_title(it).map_or_else(String::new, |title| format!("  {title}"));
             match it.path.file_stem() {
                 Some(id) if is_by_id => format!("\n  {}  {}{title}", modified_text(it), id.to_string_lossy()),

@@ -139,7 +139,7 @@ fn index_files(
         let file = SessionFile { path: &path, key, project: &project, session: &session, unpacked: unpacked.as_ref() };
         let mut progress = |n_bytes| {
             if let Some(bar) = &mut bar {
-                bar.advance(n_bytes);
+                bar.advance_by(n_bytes);
             }
         };
         let done = if let Some(of_session) = session_of_saved_output(&path) {

@@ -1,4 +1,4 @@
-//! Forks of Codex, whose rollout holds their own lines only: read with the lines of their parents before them (format: "Codex").
+//! Forks of Codex: a rollout with only its own lines is read together with the lines of its parents (format: "Codex").
 //!
 //! A fork is put together in a file without a name, as one rollout without a base. So all that reads a session sees the
 //! conversation that Codex sends, and what is written is a session of its own that needs no parent.
@@ -138,7 +138,7 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// One rollout of `header`, the lines of `parts`, the nearest of which comes first, and the rest of `own`.
+/// Joins `header`, the lines of `parts` (nearest parent first) and the rest of `own` into one rollout.
 fn join_parts(header: &[u8], parts: Vec<ParentPart>, mut own: &File) -> io::Result<File> {
     let mut whole = unnamed_file().map_err(io::Error::other)?;
     whole.write_all(&header_without_base(header))?;

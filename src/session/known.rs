@@ -66,8 +66,8 @@ impl SessionReading {
         is_changed || self.drafted.is_some() || !self.past.pending.is_empty()
     }
 
-    /// The planned operation with all its `edits`. What a compaction in a client left out is still in its file:
-    /// nothing is done to it, so that it comes back with that compaction as it was.
+    /// The planned operation with `edits`. Edits of lines that an active operation already drops are left out, so that
+    /// these lines come back unchanged when that operation is undone.
     pub(crate) fn operation_with(&self, mut edits: Vec<Edit>) -> OperationEdits {
         if !edits.is_empty() {
             let active = self.past.history.active_edits();
@@ -129,7 +129,7 @@ impl SessionReading {
         if new.is_empty() {
             return Ok(());
         }
-        for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.operations() {
+        for operation in History::read(archive, &new).map_err(ctxc_core::apply::ApplyError::from)?.all_operations() {
             self.past.history = self.past.history.with_operation(operation.clone());
         }
         let draft = self.render_draft(Vec::new(), Some(archive), ui)?;

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::error::CommandError;
-use crate::report::archive::Meant;
+use crate::report::archive::MeaningReport;
 use crate::report::size::{count, count_noun};
 use crate::session::options::{Consent, MeaningSettings};
 use crate::terminal::progress::Progress;
@@ -32,7 +32,7 @@ pub(crate) fn search_entries(
     query: &Query<'_>,
     meaning: Option<&MeaningSettings>,
     ui: &Ui,
-) -> Result<(Vec<Hit>, Option<Meant>), CommandError> {
+) -> Result<(Vec<Hit>, Option<MeaningReport>), CommandError> {
     let Some(meaning) = meaning else { return Ok((archive.search(query, &search_document)?, None)) };
     match rank_by_meaning(archive, query, meaning, ui)? {
         Ok((near, meant)) => {
@@ -49,7 +49,7 @@ pub(crate) fn search_entries(
 }
 
 /// The entries nearest to the query; the inner error says why there are none, or is `None` if the user refused to send texts.
-type ByMeaning = Result<(Vec<Hit>, Meant), Option<EmbedError>>;
+type ByMeaning = Result<(Vec<Hit>, MeaningReport), Option<EmbedError>>;
 
 fn rank_by_meaning(
     archive: &mut dyn Archive,
@@ -75,7 +75,7 @@ fn rank_by_meaning(
     let mut n_known = 0;
     let sent = embed_missing(archive, &embedder, &entries, &mut |n_done| {
         if let Some(progress) = &mut progress {
-            progress.advance(n_done - n_known);
+            progress.advance_by(n_done - n_known);
         }
         n_known = n_done;
         if StopRequested::check_flag(ui.stop_flag()).is_ok() {
@@ -106,7 +106,7 @@ fn rank_by_meaning(
         None => Vec::new(),
     };
     let host = meaning.server.endpoint.host();
-    Ok(Ok((near, Meant { host, model: model.clone(), entries, tokens, cost })))
+    Ok(Ok((near, MeaningReport { host, model: model.clone(), entries, tokens, cost })))
 }
 
 /// Announces the request, and asks for consent unless it was given; returns whether to send it.

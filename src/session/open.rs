@@ -150,7 +150,7 @@ impl<'a> OpenSession<'a> {
         Outcome { tokens, prompt_cache, ..self.outcome_as_is(verb) }
     }
 
-    /// The cost in the prompt cache of a change to `tokens`, of which `unchanged` stay before the first change.
+    /// The cost in the prompt cache of a change to `tokens` that leaves the first `unchanged` ones as they are.
     pub(super) fn prompt_cache(&self, tokens: &LiveTokens, unchanged: Option<Tokens>) -> Option<CacheCost> {
         let BeforeAfter { before, after } = tokens.calibrated;
         unchanged.map(|unchanged| CacheCost::of(before, after, self.calibration.context_size(unchanged)))

@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use super::error::{CommandError, unreachable_target};
 use crate::report::compress::TaskResult;
 use crate::report::outcome::BeforeAfter;
-use crate::report::run::{Did, StageRow, TextRow, add_calls};
+use crate::report::run::{StageEffect, StageRow, TextRow, add_calls};
 use crate::report::size::count;
 use crate::session::compact::compact_conversation;
 use crate::session::compress::{ShortenedTasks, read_selected_tasks, shorten_tasks};
@@ -75,7 +75,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         }
     }
 
-    fn apply_stage(&mut self, stage: &Stage) -> Result<Did, CommandError> {
+    fn apply_stage(&mut self, stage: &Stage) -> Result<StageEffect, CommandError> {
         match stage {
             Stage::Prune(stage) => self.run_prune(stage),
             Stage::Compress(stage) => self.run_compress(stage),
@@ -84,7 +84,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         }
     }
 
-    fn run_prune(&mut self, stage: &PruneStage) -> Result<Did, CommandError> {
+    fn run_prune(&mut self, stage: &PruneStage) -> Result<StageEffect, CommandError> {
         let pruning = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
         let OpenSession { reading, settings, ui, .. } = &*self.work;
         let pruned = reading.name_errors(prune_transcript(
@@ -99,10 +99,10 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         if pruning.thinking_reach() == ThinkingReach::Everywhere {
             self.reach = ThinkingReach::Everywhere;
         }
-        Ok(Did::Pruned { rules: pruned.rows, calls: pruned.calls })
+        Ok(StageEffect::Pruned { rules: pruned.rows, calls: pruned.calls })
     }
 
-    fn run_compress(&mut self, stage: &CompressStage) -> Result<Did, CommandError> {
+    fn run_compress(&mut self, stage: &CompressStage) -> Result<StageEffect, CommandError> {
         let reading = &self.work.reading;
         let turns = find_turns(&reading.index, &reading.chain);
         let selection = compress_selection(stage);
@@ -118,7 +118,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
                 self.rewrite.note_saved(task.line, saved.max(0));
             }
             let calls = add_calls(&mut texts, plan_calls(&tasks, self.engine, &self.work.settings.keep)?);
-            return Ok(Did::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
+            return Ok(StageEffect::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
         }
         let ShortenedTasks { outcomes, calls } =
             shorten_tasks(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
@@ -127,10 +127,15 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         }
         let calls = add_calls(&mut texts, calls);
         let compressed = outcomes.iter().filter(|outcome| matches!(outcome, TaskOutcome::Compressed { .. })).count();
-        Ok(Did::Compressed { compressed: compressed as u64, left: (outcomes.len() - compressed) as u64, calls, texts })
+        Ok(StageEffect::Compressed {
+            compressed: compressed as u64,
+            left: (outcomes.len() - compressed) as u64,
+            calls,
+            texts,
+        })
     }
 
-    fn run_compact(&mut self, stage: &CompactStage) -> Result<Did, CommandError> {
+    fn run_compact(&mut self, stage: &CompactStage) -> Result<StageEffect, CommandError> {
         let configured = self.summaries.ok_or_else(|| CommandError::usage(anyhow!("no summarization settings")))?;
         let limit = Tokens(stage.max_summary_tokens);
         let summarizing = SummarySettings { limit, ..configured.summarizing.clone() };
@@ -140,10 +145,10 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let rewrite = std::mem::take(&mut self.rewrite);
         let (rewrite, compacted) = compact_conversation(self.work, &summaries, trigger, size, rewrite)?;
         self.rewrite = rewrite;
-        Ok(Did::Compacted(Box::new(compacted)))
+        Ok(StageEffect::Compacted(Box::new(compacted)))
     }
 
-    fn run_truncate(&mut self, stage: &TruncateStage) -> Result<Did, CommandError> {
+    fn run_truncate(&mut self, stage: &TruncateStage) -> Result<StageEffect, CommandError> {
         let OpenSession { reading, settings, .. } = &*self.work;
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.chosen_calibration());
         let thinking = ThinkingRule { policy: settings.thinking, reach: self.reach };
@@ -158,7 +163,10 @@ impl<'a, 'w> Pipeline<'a, 'w> {
             KeptMessages::All(why) => Some(why.name()),
             KeptMessages::Suffix { .. } => None,
         };
-        Ok(Did::Truncated { messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after }, reason })
+        Ok(StageEffect::Truncated {
+            messages: BeforeAfter { before: truncated.n_before, after: truncated.n_after },
+            reason,
+        })
     }
 }
 

@@ -88,7 +88,7 @@ pub(crate) struct DraftSource {
 }
 
 impl SessionReading {
-    /// A file without any entry is not a transcript.
+    /// Refuses a file that has malformed lines and no entry.
     fn refuse_unless_transcript(&self) -> Result<(), CommandError> {
         let has = |flag| self.index.records.iter().any(|record| record.flags.any(flag));
         if has(Flags::ENTRY) || !has(Flags::MALFORMED) {
@@ -105,7 +105,7 @@ impl SessionReading {
         Err(CommandError::from(anyhow!("{name} {is}")).with_hint(NO_SESSION))
     }
 
-    /// A rollout of Codex of which it is not known what a resume sends.
+    /// Refuses a rollout of Codex whose history ctxc cannot reconstruct.
     fn refuse_unreadable(&self) -> Result<(), CommandError> {
         let Some((line, unreadable)) = self.index.rollout.unreadable else { return Ok(()) };
         let (name, line) = (&self.name, line.one_based());
@@ -362,7 +362,7 @@ impl<R: Read> Read for ProgressReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         StopRequested::check_flag(self.stop)?;
         let n_read = self.reader.read(buffer)?;
-        self.progress.advance(n_read as u64);
+        self.progress.advance_by(n_read as u64);
         Ok(n_read)
     }
 }

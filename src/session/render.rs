@@ -83,7 +83,7 @@ impl OpenSession<'_> {
         }
         let mut rebased = made.rebase_session(history, &planned.measured)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
-        let undo = history.operations().last().filter(|newest| !newest.changes_something());
+        let undo = history.all_operations().last().filter(|newest| !newest.changes_something());
         let at_least = undo.map_or(ThinkingPolicy::Remove, |undo| undo.thinking);
         let answers = made.missing_result_edits(&rebased)?;
         if let (false, Some(newest)) = (answers.is_empty(), history.newest_mut()) {
@@ -137,8 +137,8 @@ impl OpenSession<'_> {
         }
     }
 
-    /// The consequences of `rendering` for the file that was read: what the operations before this one led to is in that
-    /// already.
+    /// The consequences of `rendering` compared with the file that was read, which already contains those of earlier
+    /// operations.
     pub(super) fn consequences_for_file(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
         let Rendering { rebased, rewrite, consequences, left } = rendering;
         let (consequences, left, reading) = (*consequences, *left, &self.reading);

@@ -59,7 +59,7 @@ pub(crate) fn repair_session(
     let mut left = Vec::new();
     let rest = check_transcript(&work.reading.index, &work.reading.chain);
     if let Some(drafted) = &mut work.reading.drafted {
-        // Of entries that are active again, some have problems that nobody saw before. They are named.
+        // Reactivated entries may have problems that were not visible before; these count as problems of the source.
         drafted.before.problems.extend(new_problems(&drafted.before.problems, rest.clone()));
     }
     for problem in rest {

@@ -120,7 +120,7 @@ impl OpenSession<'_> {
         if self.settings.mode == RunMode::Show {
             return Ok(expected);
         }
-        // A new session stands beside its source.
+        // A new session is written beside its source.
         let path = self.reading.path.as_deref();
         // A subagent lies in a folder of the folder of its session.
         let path = path.and_then(|path| if subagent_id(path).is_some() { path.ancestors().nth(2) } else { Some(path) });

@@ -113,7 +113,8 @@ pub(crate) fn refuse_cutting(reading: &SessionReading) -> Result<(), CommandErro
         .with_hint("`ctxc fit` and `ctxc compact` replace the oldest by a summary"))
 }
 
-/// Refuses changes of a session of Codex that its provider may not take: of what the model said, and of what the client says to it.
+/// Refuses changes of a Codex session that its provider may reject: to output of the model, and to context that the
+/// client sends.
 pub(crate) fn refuse_changes(reading: &SessionReading, plan: &Rewrite) -> Result<(), CommandError> {
     let index = &reading.index;
     if index.format != Format::Codex {

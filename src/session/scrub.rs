@@ -14,8 +14,8 @@ use ctxc_core::version::{Secrets, files_in, find_removed_texts, kept_sessions};
 use ctxc_store::{Archive, ArchiveUrl};
 use ctxc_transcript::session::{SessionFolders, session_id, sessions_of_project, sidecar_dir};
 
-/// The names of files and folders that clients write by themselves, beside their configuration: copies of what was said and read. The rest they
-/// need as it is, such as settings and credentials.
+/// Files and folders that clients write beside their configuration: copies of sessions and of files read. The others,
+/// such as settings and credentials, are left as they are.
 const OF_SESSIONS: [&str; 14] = [
     "projects", "history.jsonl", "file-history", "paste-cache", "image-cache", "shell-snapshots", "todos", "tasks",
     "plans", "debug", "logs", "transcripts", "telemetry", "usage-data",

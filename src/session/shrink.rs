@@ -59,7 +59,7 @@ fn run_offline(tasks: &[Task], ui: &Ui) -> Result<TaskRun, CommandError> {
     let mut flow = Ok(());
     let ran = shorten_at_once(tasks, &ExtractEngine, |event| {
         if let RunEvent::Finished { at, .. } = event {
-            progress.advance(tasks.get(at).map_or(0, |task| task.tokens.0));
+            progress.advance_by(tasks.get(at).map_or(0, |task| task.tokens.0));
         }
         flow = StopRequested::check_flag(ui.stop_flag());
         if flow.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -127,8 +127,8 @@ fn plan_drops(reading: &SessionReading, rewrite: &mut Rewrite) -> Result<&'stati
             return refuse(line, "there is a second `session_meta`", "it is not clear whose session the rest is");
         }
     }
-    // In the turn of the compaction, the items that it replaces go as well. Prompts stay: they say that a person asked. In turns before
-    // it, a compaction says that Codex has to send the context anew.
+    // Within the turn of the compaction, the items that it replaces are dropped too. Prompts are kept, because they
+    // mark the turn as one of a person. In earlier turns, a compaction makes Codex send the context again.
     let turn = index.rollout.turns.turn_start_before(newest).unwrap_or(newest);
     let is_other = Flags::META.with(Flags::TOOL_RESULT).with(Flags::COMPACT_BOUNDARY);
     let is_prompt = |line| index.record(line).kind == EntryKind::User && !flags(line).any(is_other);

@@ -33,7 +33,7 @@ impl Progress {
     }
 
     /// Adds `n` finished units.
-    pub(crate) fn advance(&mut self, n: u64) {
+    pub(crate) fn advance_by(&mut self, n: u64) {
         let Some(bar) = &self.bar else { return };
         bar.inc(n);
         if bar.is_hidden() && self.started.elapsed() > PATIENCE {

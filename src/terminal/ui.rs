@@ -152,7 +152,7 @@ impl Ui {
 
     /// The warnings so far.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    pub(crate) fn printed_warnings(&self) -> Vec<String> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

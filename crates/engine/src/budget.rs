@@ -24,7 +24,7 @@ pub(crate) struct Budget {
 
 /// The amount reserved for a call under way: its maximum cost.
 #[derive(Debug)]
-#[must_use = "what is put aside has to be settled"]
+#[must_use = "a reservation must be settled or cancelled"]
 pub(crate) struct Reservation {
     /// The maximum cost by the price table.
     most: Usd,

@@ -46,8 +46,8 @@ pub fn digest(text: &str, kind: ResultKind, limit: Tokens) -> String {
     if parts.is_empty() { extract_within(&text, limit) } else { join_parts(&parts, &text, limit) }
 }
 
-/// A digest of the tool result `text` of at most `limit` tokens: the outcome of the call, and the lines that `kept` selects
-/// from the lines and the number of characters that are left.
+/// A digest of the tool result `text` of at most `limit` tokens: the outcome of the call, and the lines that `kept`
+/// selects. It is passed the lines of the text and the number of characters that are left.
 #[must_use]
 pub fn digest_with_lines(
     text: &str,

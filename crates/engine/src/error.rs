@@ -76,7 +76,7 @@ impl EngineError {
 
     /// The failure to reply within `limit`.
     #[must_use]
-    pub fn timeout(limit: Duration) -> Self {
+    pub fn no_reply_within(limit: Duration) -> Self {
         let error = Self::new(Fault::Timeout, format!("no reply within {} s", limit.as_secs_f64()));
         Self { remedy: Some(Remedy::Patience), ..error }
     }

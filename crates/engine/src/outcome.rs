@@ -36,11 +36,11 @@ const MOST_NAMES: usize = 200;
 /// The kind of a result, as far as its client says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
-    /// The call ended well: an error line is but something that was printed.
+    /// The call succeeded: an error line is ordinary output.
     Succeeded,
     /// The call failed.
     Failed,
-    /// A report in prose, of a subagent or of a search in the web: words of errors are its subject.
+    /// A report in prose, by a subagent or from a web search: error words are its subject.
     Report,
 }
 
@@ -111,7 +111,7 @@ struct Patterns {
     exit: Regex,
     /// The status as a script prints it last.
     last_exit: Regex,
-    /// The lines that `git` and its kin print when they have done their work.
+    /// The lines that `git` and similar tools print on success.
     success: Regex,
     passed: Regex,
     failed: Regex,

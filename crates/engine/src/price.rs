@@ -9,7 +9,7 @@ use ctxc_transcript::text::Tokens;
 
 /// The price of a model in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Dollars")]
+#[serde(try_from = "PriceInDollars")]
 pub struct Price {
     /// The price of the request.
     pub input: Usd,
@@ -63,14 +63,14 @@ pub struct NotAPrice;
 /// A price as a configuration states it, or the built-in table as a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table of input and output")]
-struct Dollars {
+struct PriceInDollars {
     input: f64,
     output: f64,
 }
 
-impl TryFrom<Dollars> for Price {
+impl TryFrom<PriceInDollars> for Price {
     type Error = NotAPrice;
-    fn try_from(dollars: Dollars) -> Result<Self, NotAPrice> {
+    fn try_from(dollars: PriceInDollars) -> Result<Self, NotAPrice> {
         Self::of(dollars.input, dollars.output).ok_or(NotAPrice)
     }
 }

@@ -109,7 +109,7 @@ pub struct Attempt {
 impl Attempt {
     /// The `number`-th call.
     #[must_use]
-    pub const fn nth(number: u32) -> Self {
+    pub const fn nth_call(number: u32) -> Self {
         Self { number, refused: None }
     }
 }
@@ -143,15 +143,15 @@ impl Request<'_> {
     pub(crate) fn redact_secrets(&self, redactor: &mut Redactor) -> (Self, RedactedText) {
         match self {
             Self::Shorten(shorten) => {
-                let mut redacted = redactor.redact(&shorten.text);
+                let mut redacted = redactor.redact_text(&shorten.text);
                 let text = std::mem::take(&mut redacted.text).into();
                 (Self::Shorten(ShortenRequest { text, ..*shorten }), redacted)
             }
             Self::Summarize(summarize) => {
-                let mut redacted = redactor.redact(&summarize.existing);
+                let mut redacted = redactor.redact_text(&summarize.existing);
                 let existing = std::mem::take(&mut redacted.text).into();
                 let messages = summarize.messages.iter().map(|said| {
-                    let of_one = redactor.redact(&said.text);
+                    let of_one = redactor.redact_text(&said.text);
                     redacted.add_given(&of_one);
                     MessageToSummarize { speaker: said.speaker.clone(), text: of_one.text }
                 });

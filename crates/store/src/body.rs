@@ -24,7 +24,7 @@ const CHECKSUM: usize = 8;
 /// The checksum of a pack for [`Unpacker::unpack_pack`]. A fast one is enough, since each line has a digest.
 pub(super) fn pack_checksum(pack: &[u8]) -> Vec<u8> {
     let mut fingerprinter = Fingerprinter::default();
-    fingerprinter.update(pack);
+    fingerprinter.add_bytes(pack);
     fingerprinter.finish().checksum.to_le_bytes().to_vec()
 }
 

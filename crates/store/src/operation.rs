@@ -75,8 +75,6 @@ pub struct OperationCost {
 }
 
 /// One item that an operation cut, or gave back: the text of a message, or the result of a tool call.
-///
-/// A cut is open until a later operation of the lineage has one of the rule [`Cut::RESTORE`] with the same uuid and call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, schemars::JsonSchema, Serialize, Deserialize)]
 pub struct Cut {
     /// The uuid of the entry that holds it.

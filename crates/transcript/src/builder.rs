@@ -42,7 +42,7 @@ impl Index {
             builder.add(&scan, line);
         }
         let mut index = builder.finish();
-        index.fingerprint = lines.fingerprint();
+        index.fingerprint = lines.fingerprint_so_far();
         index.n_bytes = index.fingerprint.len;
         match format {
             Format::Claude => {

@@ -134,14 +134,14 @@ impl Calibration {
         }
         let RecordedUsages { ratios, first, last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();
-        let learnt = median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
+        let learnt = find_median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
         let named = index.rollout.window;
         let window = if index.has_large_window || highest > WINDOW.0 { LARGE_WINDOW } else { WINDOW };
         let window = named.unwrap_or(window);
         let mut calibration = Self { factor: learnt, n_steps, window, ..Self::CHARS4 };
         let (Some(first), Some(last)) = (first, last) else { return calibration };
         if last.0 < highest {
-            // Texts were shortened after they had been measured, so that steps tell nothing; the last figure does.
+            // Texts were shortened after they had been measured, so only the last figure is reliable.
             if last.0 > first.0 && last.1 > first.1 {
                 calibration.factor = token_ratio(last.0 - first.0, last.1 - first.1).clamp(FACTORS.0, FACTORS.1);
             }
@@ -249,7 +249,7 @@ fn token_ratio(tokens: u64, estimate: u64) -> f64 {
     tokens as f64 / estimate as f64
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+fn find_median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }

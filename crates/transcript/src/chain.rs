@@ -117,8 +117,8 @@ impl Chain {
         self.live.contains(line)
     }
 
-    /// The live lines of which each hangs on the one before, whatever its link says: all but what parallel tool calls leave
-    /// beside them.
+    /// The live lines that form one chain, each the parent of the next; the lines that parallel tool calls leave beside
+    /// it are left out.
     #[must_use]
     pub fn path(&self) -> impl DoubleEndedIterator<Item = LineNo> {
         self.lines.iter().copied().filter(|line| !self.beside.contains(*line))
@@ -254,9 +254,9 @@ impl RootPath {
     }
 }
 
-/// Adds to the path what parallel tool calls leave beside it: the other lines of its assistant messages, the results that hang
-/// on any of them, and the results of their calls that hang on no message of the path. They follow the last line that their
-/// message has on the path.
+/// Adds the lines that parallel tool calls leave beside the path: the other lines of its assistant messages, the
+/// results whose parent is one of these, and results whose call is on the path but whose parent is not. They follow the
+/// last line of their message on the path.
 fn add_siblings(index: &Index, parents: &ParentLinks<'_>, path: Vec<LineNo>, on_path: &LineSet) -> Vec<LineNo> {
     // By message; places on the path count from 1, and 0 is none.
     let mut last_place: Vec<u32> = vec![0; index.prompts.len()];

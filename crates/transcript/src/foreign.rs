@@ -154,7 +154,7 @@ impl RecordKeys {
     }
 }
 
-/// Collects keys into a place that outlives an error, so that a cut record still tells what it had.
+/// Collects keys into a map that survives an error, so that a torn record keeps the keys read so far.
 struct KeyCollector<'a> {
     keys: &'a mut BTreeMap<String, String>,
     version: &'a mut Option<u64>,

@@ -51,9 +51,9 @@ pub struct Index {
     pub rollout: Rollout,
     /// The models that wrote the messages.
     pub(super) models: MessageModels,
-    /// The active calls and results that clients leave out, for they have sent one of the same id.
+    /// Active calls and results that clients leave out because they have already sent one with the same id.
     pub(super) repeats: HashSet<(LineNo, IdHash, bool)>,
-    /// The active lines of which another says what they are sent as.
+    /// Active lines that another entry overrides: the client sends that entry's text instead.
     pub(super) overridden: LineSet,
     pub(super) offsets: Vec<u64>,
     /// The times of entries, where parents are missing or circular.
@@ -128,7 +128,7 @@ impl Index {
         (0..self.n_lines()).map(LineNo)
     }
 
-    /// The lines that `uuids` stand for, in one walk over the index: of each the last chained entry.
+    /// The last chained line of each of `uuids`, found in one pass over the index.
     #[must_use]
     pub fn lines_by_uuid(&self, uuids: impl IntoIterator<Item = IdHash>) -> HashMap<IdHash, LineNo> {
         let wanted: HashSet<IdHash> = uuids.into_iter().collect();
@@ -139,8 +139,7 @@ impl Index {
         chained.map(|line| (self.record(line).uuid, line)).filter(|(uuid, _)| wanted.contains(uuid)).collect()
     }
 
-    /// Whether `line` stays whatever becomes of the messages around it: of Codex, what the client says to the model by itself, and a
-    /// compaction of the client, before which nothing is sent.
+    /// Whether no verb removes `line`: in a rollout of Codex, context that the client sends by itself, and compactions.
     #[must_use]
     pub fn is_always_kept(&self, line: LineNo) -> bool {
         let flags = self.record(line).flags;
@@ -178,7 +177,7 @@ impl Index {
         }
     }
 
-    /// Hangs `line` on another parent; `None` makes it a root.
+    /// Gives `line` another parent; `None` makes it a root.
     pub fn set_parent(&mut self, line: LineNo, parent: Option<LineNo>) {
         self.healed.remove(&line);
         self.record_mut(line).parent = PackedParent::pack(parent.map_or(Parent::Root, Parent::At));
@@ -217,7 +216,7 @@ impl Index {
         let record = self.record_mut(line);
         // Of Codex the usage stands in another line, whatever becomes of this one.
         let elsewhere = if scan.format == Format::Codex { Flags::USAGE } else { Flags::NONE };
-        record.flags = flags.with(record.flags.and(Flags::SUPERSEDED.with(elsewhere)));
+        record.flags = flags.with(record.flags.common_with(Flags::SUPERSEDED.with(elsewhere)));
         record.tokens = tokens;
         record.session_at = session_at;
         if let Ok(at) = self.thinking.binary_search_by_key(&line, |thinking| thinking.line) {

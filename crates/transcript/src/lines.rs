@@ -28,7 +28,7 @@ pub struct Fingerprinter {
 
 impl Fingerprinter {
     /// Takes the next bytes of the file.
-    pub fn update(&mut self, bytes: &[u8]) {
+    pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.checksum.update(bytes);
         self.len += bytes.len() as u64;
     }
@@ -78,7 +78,7 @@ impl<R: Read> LineReader<R> {
 
     /// The fingerprint of what has been read; of the whole file once `next_line` has given `None`.
     #[must_use]
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint_so_far(&self) -> Fingerprint {
         self.fingerprinter.finish()
     }
 
@@ -111,7 +111,7 @@ impl<R: Read> LineReader<R> {
                 result => break result?,
             }
         };
-        self.fingerprinter.update(free.get(..n_read).unwrap_or_default());
+        self.fingerprinter.add_bytes(free.get(..n_read).unwrap_or_default());
         self.end += n_read;
         Ok(n_read > 0)
     }

@@ -96,8 +96,8 @@ impl<'a> ParentLinks<'a> {
         self.first_read.is_some_and(|first| line < first)
     }
 
-    /// The entry from which the way to the root goes on where it begins at `tip`: what a boundary keeps stands behind it, also
-    /// where it is the last entry of the file and a summary itself.
+    /// The entry at which the walk to the root starts for `tip`: the tail of the segment that a boundary at `tip` keeps
+    /// (pi), else `tip`.
     pub(super) fn walk_start(&self, tip: LineNo) -> LineNo {
         match self.index.format {
             Format::Claude | Format::Codex => tip,

@@ -22,8 +22,8 @@ pub enum OwningMessage {
     None,
     /// It is a part of this message.
     Of(u32),
-    /// It stands behind this message, and is none itself: an attachment, a system entry, or a message of nothing but
-    /// thinking, which clients leave out.
+    /// It follows this message without being one: an attachment, a system entry, or a message of thinking alone, which
+    /// clients leave out.
     Behind(u32),
 }
 

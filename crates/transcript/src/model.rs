@@ -21,7 +21,7 @@ pub(super) enum MessageModel {
     /// The message has no model, or one of too many.
     #[default]
     Unknown,
-    /// The client wrote it, in the place of whatever model.
+    /// The client wrote the message itself; no model did.
     Synthetic,
     /// The place in [`MessageModels::names`].
     Named(u8),

@@ -8,7 +8,7 @@ use super::scan::{each_field, each_string};
 pub struct PreservedSegment {
     /// The line of the boundary.
     pub boundary: LineNo,
-    /// The entry behind which the segment hangs.
+    /// The entry that becomes the parent of the segment's head.
     pub anchor: IdHash,
     /// The first entry of the segment.
     pub head: IdHash,

@@ -1,4 +1,4 @@
-//! Which user entries are prompts that a person typed (format: "User entries"; T-05).
+//! Finds out whether a user entry is a prompt that a person typed (format: "User entries"; T-05).
 
 use super::scan::{BlockKind, EntryKind, Scan, each_field};
 use crate::text::json_string;
@@ -69,7 +69,7 @@ impl PromptKind {
     }
 }
 
-/// Whether the client put the entry there to tell of what ran in the background.
+/// Whether the client wrote the entry to report a background task.
 #[must_use]
 pub fn is_notification(scan: &Scan, line: &[u8]) -> bool {
     let Some(origin) = scan.origin.map(|it| it.of(line)) else { return false };

@@ -105,7 +105,7 @@ flags! {
     COMPACT_SUMMARY = 4;
     /// A system entry that ends the history.
     COMPACT_BOUNDARY = 5;
-    /// A later line has the same uuid, and stands for it.
+    /// A later line has the same uuid and replaces it.
     SUPERSEDED = 6;
     /// A prompt that a person typed.
     PROMPT = 7;
@@ -173,7 +173,7 @@ impl Flags {
 
     /// Those of these flags that are in `flags` too.
     #[must_use]
-    pub const fn and(self, flags: Self) -> Self {
+    pub const fn common_with(self, flags: Self) -> Self {
         Self(self.0 & flags.0)
     }
 

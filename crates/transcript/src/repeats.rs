@@ -11,7 +11,7 @@ use super::{Chain, IdHash, Index, LineNo, result_tokens};
 use crate::text::Tokens;
 
 impl Index {
-    /// Whether the call or the result `id` of `line` is left out by clients, for they have sent one of this id before.
+    /// Whether clients leave out the call or result `id` of `line` because they have already sent one with this id.
     #[must_use]
     pub fn is_repeat(&self, line: LineNo, id: IdHash, is_result: bool) -> bool {
         self.repeats.contains(&(line, id, is_result))

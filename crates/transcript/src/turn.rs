@@ -27,8 +27,8 @@ impl Turn {
     }
 }
 
-/// The turns of the live chain, in order. What stands before the first prompt is a turn of its own where the model said
-/// something in it, as behind a compaction (K-02), and belongs to none otherwise.
+/// The turns of the live chain, in order. Entries before the first prompt form a turn if the model answered there, as
+/// after a compaction (K-02); else they belong to none.
 #[must_use]
 pub fn find_turns(index: &Index, chain: &Chain) -> Vec<Turn> {
     let is_start = |line: LineNo| {
@@ -52,7 +52,7 @@ fn find_opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool)
     before().any(|(_, line)| is_answer(line)).then_some(first)
 }
 
-/// Which of `turns` the entry at this place of the chain is part of; `None` before all of them.
+/// The one of `turns` that the entry at this place of the chain is part of; `None` before all of them.
 #[must_use]
 pub fn turn_at(turns: &[Turn], place: usize) -> Option<TurnIdx> {
     turns.partition_point(|turn| turn.places.start <= place).checked_sub(1).map(TurnIdx)

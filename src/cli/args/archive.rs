@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::cli::environment::Environment;
 use crate::session::error::CommandError;
 
-/// The archive of a verb that cannot do without.
+/// The archive of a verb that needs one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ArchiveArg {
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=] [default: a file in your data folder]
@@ -13,7 +13,7 @@ pub(crate) struct ArchiveArg {
     archive: Option<String>,
 }
 
-/// The archive of a verb that is of use without one too.
+/// The archive of a verb that also works without one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OptionalArchiveArg {
     /// Archive URL, such as sqlite:PATH [env: CTXC_ARCHIVE=]

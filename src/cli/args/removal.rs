@@ -16,7 +16,7 @@ pub(crate) struct RemovalArgs {
 }
 
 impl RemovalArgs {
-    pub(crate) fn mode(&self) -> RunMode {
+    pub(crate) fn run_mode(&self) -> RunMode {
         if self.dry_run { RunMode::Show } else { RunMode::Do }
     }
 }

@@ -109,7 +109,7 @@ pub(crate) struct NewSessionArgs {
 }
 
 impl NewSessionArgs {
-    /// The same among the flags of all rewrites, the others not given.
+    /// These flags as those of a rewrite, with all others unset.
     pub(crate) fn into_rewrite_args(self) -> RewriteArgs {
         let Self { output, force, session_id, dry_run, archive } = self;
         let how = RewriteOptionArgs { tokens: None, keep_thinking: false, keep_loop: false };
@@ -119,7 +119,7 @@ impl NewSessionArgs {
 }
 
 impl RewriteArgs {
-    /// Whether `--force` was given, which in this version also stands for `--always` (W-15).
+    /// Whether `--force` was given, which in this version implies `--always` (W-15).
     pub(crate) const fn is_forced(&self) -> bool {
         self.output.force
     }
@@ -175,7 +175,7 @@ impl RewriteArgs {
             mode: if self.dry_run { RunMode::Show } else { RunMode::Do },
             replaces_rollouts: false,
             window: context.environment.config.context_window(),
-            cwd: Some(context.environment.cwd().to_owned()),
+            cwd: Some(context.environment.current_folder().to_owned()),
         })
     }
 }
@@ -198,7 +198,7 @@ impl RewriteArgs {
         name: &str,
         context: &Context<'_>,
     ) -> Result<Option<KeptRestoreRequest>, CommandError> {
-        let places = context.environment.places()?;
+        let places = context.environment.session_folders()?;
         if !matches!(session::find_session(name, &places), Err(SessionError::Unknown { .. })) {
             return Ok(None);
         }
@@ -247,12 +247,12 @@ impl SessionArg {
 
 /// The newest session of this project.
 fn find_newest(context: &Context<'_>) -> Result<FoundSession, CommandError> {
-    Ok(session::find_newest(1, &context.environment.places()?)?)
+    Ok(session::find_newest(1, &context.environment.session_folders()?)?)
 }
 
 /// The session that `name` means.
 pub(crate) fn find_session(name: &Path, context: &Context<'_>) -> Result<FoundSession, CommandError> {
-    session::find_session(name, &context.environment.places()?).map_err(|error| {
+    session::find_session(name, &context.environment.session_folders()?).map_err(|error| {
         let id = name.to_string_lossy();
         let is_kept = matches!(error, SessionError::Unknown { .. }) && is_kept(&id, context);
         let error = CommandError::from(error);

@@ -15,7 +15,7 @@ use crate::terminal::interrupt::while_waiting;
 use ctxc_engine::PromptTreatment;
 use ctxc_transcript::text::Tokens;
 
-/// When a conversation is compacted, and into what.
+/// The trigger of a compaction, and the size of its result.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Summaries")]
 pub(crate) struct SummarizingArgs {

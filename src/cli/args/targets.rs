@@ -30,7 +30,7 @@ pub(crate) struct TargetArgs {
     all_matches: bool,
 }
 
-/// Whose messages a pattern may fit.
+/// The role of the messages that a pattern may match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum PatternRole {
     /// Messages of the user.
@@ -50,7 +50,7 @@ impl PatternRole {
     }
 }
 
-/// A session, and what is named in it.
+/// A session, and the targets in it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SessionTargetArgs {
     /// Path, session id or its prefix, `latest`, `@-2` for the second newest, or `-` for standard input [default: the newest

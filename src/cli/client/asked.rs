@@ -75,7 +75,7 @@ impl PlanningState<'_> {
         };
         let mut cuts = cut::pair_replacements(specs, &items, &settings.archive_ref);
         cuts.retain(|(item, _)| is_open(item) && seen.insert(*item));
-        cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb(), rewrite)?;
+        cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb_name(), rewrite)?;
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 9] = [
     ("hooks/register.js", include_str!("../../../plugin/hooks/register.js")),
 ];
 
-/// The folder below the client's, in which plugins are enabled without a question.
+/// The folder of the plugin, in the client's folder of skills, where plugins are enabled without a question.
 pub(crate) fn plugin_folder(config: &Path) -> PathBuf {
     config.join("skills").join("ctxc")
 }

@@ -51,8 +51,9 @@ pub(crate) const ARCHIVE_WAIT: Duration = Duration::from_secs(3);
 /// The number of attempts to read a file that keeps changing.
 const ATTEMPTS: usize = 3;
 
-/// Appends the line that closes the gap of the session's last compaction, if ctxc made it and the gap is open. Nothing else is
-/// changed. Returns the compaction, and the session after it. The archive at `url` tells whether ctxc made it.
+/// Appends the line that closes the gap of the session's last compaction, if ctxc made it and the gap is open. Nothing
+/// else is changed. Returns the compaction, and the session after it. The records in the archive at `url` show whether
+/// ctxc made it.
 pub(crate) fn repair_gap(
     path: &Path,
     url: &str,

@@ -151,7 +151,7 @@ impl ClientSettings {
                 self.path.parent().map_or(Ok(()), fs::create_dir_all)?;
                 let permissions = self.path.metadata().ok().map(|metadata| metadata.permissions());
                 let mut staged = StagedFile::create_beside(&self.path, IfExists::Replace, permissions)?;
-                staged.file().write_all(&text)?;
+                staged.staged_file().write_all(&text)?;
                 staged.sync()?;
                 staged.commit(IfExists::Replace)?;
             }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::args::RemovalArgs;
 use crate::cli::context::Context;
-use crate::report::clean::{CleanReport, What};
+use crate::report::clean::{CleanReport, OwnFileKind};
 use crate::session::archives;
 use crate::session::backups::backups_of;
 use crate::session::error::{CommandError, FailureKind};
@@ -52,9 +52,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let archive = archives::open_if_there(&url)?;
     let before = Timestamp::now().checked_sub(args.older_than).unwrap_or(Timestamp::MIN);
     let mut report = CleanReport::new(true, args.older_than);
-    for path in find_leftovers(archive.as_deref(), &url, context.environment.places().ok().as_ref(), SystemTime::now())?
-    {
-        report.add(&path, What::Leftover, bytes_of(&path));
+    for path in find_leftovers(
+        archive.as_deref(),
+        &url,
+        context.environment.session_folders().ok().as_ref(),
+        SystemTime::now(),
+    )? {
+        report.add(&path, OwnFileKind::Leftover, bytes_of(&path));
     }
     // A first command that was killed may have left files but no archive.
     let archive = match archive {
@@ -69,8 +73,8 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
             continue;
         }
         let what = match candidate {
-            CleanCandidate::Version => What::Version,
-            CleanCandidate::Backup(_) => What::Backup,
+            CleanCandidate::Version => OwnFileKind::Version,
+            CleanCandidate::Backup(_) => OwnFileKind::Backup,
         };
         let Some(archive) = archive.as_deref() else { continue };
         match is_restorable(archive, &path, &candidate, ui) {
@@ -86,13 +90,13 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     if is_damaged {
         ui.print_hint("run `ctxc archive check --repair`");
     }
-    if args.removal.mode() == RunMode::Show || report.files.is_empty() {
+    if args.removal.run_mode() == RunMode::Show || report.files.is_empty() {
         return context.print(&report, format_args!("{report}\n"));
     }
     if !args.removal.yes {
         ui.print_status(&report);
         let question = "remove them? The archive keeps what they hold.";
-        if !context.confirm(question, "remove files", "use --dry-run to see what would be removed")? {
+        if !context.ask_to_confirm(question, "remove files", "use --dry-run to see what would be removed")? {
             ui.print_status("nothing was removed");
             return Ok(());
         }
@@ -100,11 +104,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     report.dry_run = false;
     for file in &report.files {
         let path = Path::new(&file.path);
-        if file.what == What::Leftover {
+        if file.what == OwnFileKind::Leftover {
             remove_leftover(path).with_context(|| format!("remove {}", path.display()))?;
             continue;
         }
-        let folder = (file.what == What::Version && session_id(path).is_some()).then(|| sidecar_dir(path));
+        let folder = (file.what == OwnFileKind::Version && session_id(path).is_some()).then(|| sidecar_dir(path));
         remove_made(path, folder.as_deref()).with_context(|| format!("remove {}", path.display()))?;
     }
     context.print(&report, format_args!("{report}\n"))

@@ -8,7 +8,7 @@ use similar::TextDiff;
 use crate::cli::args::SessionArg;
 use crate::cli::completing;
 use crate::cli::context::Context;
-use crate::report::diff::{Became, Diff, DiffEntry, Side};
+use crate::report::diff::{Diff, DiffEntry, DiffSide, EntryDifference};
 use crate::report::envelope::ResultSubject;
 use crate::report::look::TextLayout;
 use crate::report::show::{ShownMessage, TextLength};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         entries.push(diff_entry(change, &before, &after, length)?);
     }
     let is_own = |reading: &SessionReading| reading.drafted.is_none();
-    let side = |reading: &SessionReading, outline: &Outline| Side {
+    let side = |reading: &SessionReading, outline: &Outline| DiffSide {
         name: if is_own(reading) { reading.name.clone() } else { format!("the source of {}", reading.name) },
         label: if is_own(reading) { reading.session_ref().label_within(TITLE_WIDTH) } else { "its source".to_owned() },
         entries: outline.len() as u64,
@@ -154,12 +154,12 @@ fn diff_entry(
         EntryChange::Dropped(entry) => DiffEntry {
             line_before: Some(entry.line.one_based()),
             tokens_before: Some(entry.tokens),
-            ..entry_without_sizes(Became::Dropped, &texts(before, entry)?)
+            ..entry_without_sizes(EntryDifference::Dropped, &texts(before, entry)?)
         },
         EntryChange::Added(entry) => DiffEntry {
             line_after: Some(entry.line.one_based()),
             tokens_after: Some(entry.tokens),
-            ..entry_without_sizes(Became::Added, &texts(after, entry)?)
+            ..entry_without_sizes(EntryDifference::Added, &texts(after, entry)?)
         },
         EntryChange::Changed(old, new) => {
             let (shown, other) = (texts(before, old)?, texts(after, new)?);
@@ -169,14 +169,14 @@ fn diff_entry(
                 tokens_before: Some(old.tokens),
                 tokens_after: Some(new.tokens),
                 diff: diff_texts(&join_texts(&shown), &join_texts(&other), length),
-                ..entry_without_sizes(Became::Changed, &shown)
+                ..entry_without_sizes(EntryDifference::Changed, &shown)
             }
         }
     })
 }
 
 /// An entry with these texts, without lines and sizes.
-fn entry_without_sizes(became: Became, shown: &[ShownText]) -> DiffEntry {
+fn entry_without_sizes(became: EntryDifference, shown: &[ShownText]) -> DiffEntry {
     let what = shown
         .first()
         .map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).speaker_and_kind());

@@ -61,8 +61,13 @@ pub(crate) fn run(
     let keep_max = environment.config.keep_max();
     let url = args.archive.archive_url(environment).ok();
     let archive = url.as_ref().and_then(|url| look_at_archive(url, keep_max, &mut doctor));
-    look_for_leftovers(archive.as_deref(), &url.unwrap_or_default(), environment.places().ok().as_ref(), &mut doctor);
-    if let Ok(places) = &environment.places() {
+    look_for_leftovers(
+        archive.as_deref(),
+        &url.unwrap_or_default(),
+        environment.session_folders().ok().as_ref(),
+        &mut doctor,
+    );
+    if let Ok(places) = &environment.session_folders() {
         look_at_client(places, context.environment.find_client(), &mut doctor);
         let kept = archive.as_deref().map(kept_sessions).and_then(Result::ok).unwrap_or_default();
         look_at_sessions(places, &kept, &mut doctor, ui)?;

@@ -82,7 +82,7 @@ const SPARE: u32 = 40;
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
-    let places = context.environment.places()?;
+    let places = context.environment.session_folders()?;
     let url = args.archive.archive_url(context.environment)?;
     let text = args.query.join(" ");
     context.probe_report(None)?;

@@ -100,7 +100,7 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     let mut found =
         args.sessions.iter().map(|name| find_session(name, context)).collect::<Result<Vec<FoundSession>, _>>()?;
     if found.is_empty() {
-        let all = sessions_of_all_projects(&environment.places()?)?.into_iter();
+        let all = sessions_of_all_projects(&environment.session_folders()?)?.into_iter();
         let is_recent = |it: &Candidate| since.is_none_or(|since| SystemTime::from(since) <= it.modified);
         found = all.filter(is_recent).map(|it| FoundSession::File { path: it.path, by: FoundBy::Id }).collect();
     }
@@ -151,7 +151,8 @@ fn undone_operations<'a>(archive: &dyn Archive, operations: &'a [Operation]) -> 
     (undone, undoing)
 }
 
-/// The folder of the project that an operation was for, by the entries of its sessions; `known` has the answers so far.
+/// The project of an operation: the working folder in the entries of its sessions, else the name of the folder that
+/// holds them. `known` caches working folders by the folder of the session.
 fn project_of_operation(operation: &Operation, known: &mut HashMap<PathBuf, String>) -> String {
     let paths = [operation.source.path.as_deref(), operation.output.path.as_deref()];
     let Some(folder) = paths.into_iter().flatten().find_map(Path::parent) else { return "-".to_owned() };
@@ -169,7 +170,7 @@ fn project_of_operation(operation: &Operation, known: &mut HashMap<PathBuf, Stri
     named.unwrap_or(name)
 }
 
-/// The folder that the session at `path` was worked in, by its first entries.
+/// The working folder of the session at `path`, according to its first entries.
 fn folder_in(path: &Path) -> Option<String> {
     /// The bytes that are read: the first entries name a folder.
     const HEAD: u64 = 256 << 10;

@@ -13,7 +13,7 @@ use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::client::archive_first;
 use crate::cli::context::Context;
 use crate::report::deposit::DepositSize;
-use crate::report::keep::{Found as WasFound, KeepProblem, KeepReport, KeptRow};
+use crate::report::keep::{ArchivedPart as WasFound, KeepProblem, KeepReport, KeptRow};
 use crate::session::archives;
 use crate::session::consent::check_server_consent;
 use crate::session::error::{CommandError, Completion, FailureKind};
@@ -68,7 +68,7 @@ pub(crate) enum SessionsToKeep {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let environment = context.environment;
     let which = if args.all {
-        SessionsToKeep::All(environment.places()?)
+        SessionsToKeep::All(environment.session_folders()?)
     } else {
         SessionsToKeep::One(args.session.find(context)?)
     };

@@ -59,7 +59,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
-    let places = context.environment.places()?;
+    let places = context.environment.session_folders()?;
     // The list works without an archive too.
     let url = args.archive.archive_url(context.environment).ok();
     context.probe_report(None)?;
@@ -155,7 +155,7 @@ fn session_row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> R
 /// The length of a last word, in characters.
 const LAST_WORD: usize = 400;
 
-/// The facts that the transcript at `path` says about its subagent, and the description beside it.
+/// The facts about a subagent, from its transcript at `path` and the description beside it.
 fn agent_row(reading: &SessionReading, path: &Path) -> io::Result<SubagentRow> {
     let description = agent_description(path).and_then(|path| fs::read(path).ok());
     let description: Value = description.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let has_archive = archive.is_some();
     if let Some(archive) = archive {
         reading.recognise_in(&*archive)?;
-        for operation in reading.past.history.operations().iter().rev() {
+        for operation in reading.past.history.all_operations().iter().rev() {
             lineage.extend(archive.find_operation(&operation.operation)?);
         }
     }

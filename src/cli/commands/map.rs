@@ -107,7 +107,7 @@ fn read_operations(reading: &mut SessionReading, url: &str, session: &str) -> Re
     reading.load_figures(&*archive);
     let undone = reading.past.history.undone_ids();
     let mut rows = Vec::new();
-    for edits in reading.past.history.operations() {
+    for edits in reading.past.history.all_operations() {
         let Some(operation) = archive.find_operation(&edits.operation)? else { continue };
         let noted = operation.cost;
         rows.push(MapOperation {

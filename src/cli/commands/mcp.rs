@@ -38,7 +38,7 @@ impl Args {
     /// The settings of the server, which `ctxc client ask` needs too.
     pub(super) fn server_settings(self, context: &Context<'_>) -> Result<ServerSettings, CommandError> {
         let environment = context.environment;
-        let places = environment.places()?;
+        let places = environment.session_folders()?;
         let session = match self.session.as_deref().map(|name| session::find_session(name, &places)).transpose()? {
             Some(FoundSession::StandardInput) => {
                 return Err(CommandError::usage(anyhow!("the session cannot be standard input: the client uses it"))

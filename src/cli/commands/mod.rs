@@ -25,6 +25,7 @@ pub(crate) mod man;
 pub(crate) mod map;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod operations_to_undo;
 pub(crate) mod overview;
 pub(crate) mod pick;
 pub(crate) mod prune;

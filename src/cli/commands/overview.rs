@@ -30,7 +30,7 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let named = of.map(|name| SessionArg { session: Some(name) }.find(context)).transpose()?;
     let path = match named {
         Some(found) => found.path().map(Path::to_owned),
-        None => sessions_of_project(&environment.places()?)?.into_iter().next().map(|newest| newest.path),
+        None => sessions_of_project(&environment.session_folders()?)?.into_iter().next().map(|newest| newest.path),
     };
     let Some(path) = path else {
         ui.print_status("this project has no session");
@@ -100,7 +100,7 @@ fn usage_rows(stats: &Stats, calibration: &Calibration, reading: &SessionReading
 /// The commands that would save most, with the savings.
 fn best_advice(figures: &FitFigures, stats: &Stats, calibration: &Calibration) -> Vec<Advice> {
     /// The maximum number of commands.
-    const N_TOLD: usize = 3;
+    const N_ADVICE: usize = 3;
     let now = stats.tokens.calibrated;
     let half = Tokens(stats.window.0 / 2);
     let thinking = stats.parts.iter().find(|row| row.part == Part::Thinking).map_or(0, |row| row.tokens.chars4.0);
@@ -127,6 +127,6 @@ fn best_advice(figures: &FitFigures, stats: &Stats, calibration: &Calibration) -
     // Smaller savings are not worth a command.
     all.retain(|advice| advice.saves.0 > now.0 / 100);
     all.sort_by_key(|advice| Reverse(advice.saves));
-    all.truncate(N_TOLD);
+    all.truncate(N_ADVICE);
     all
 }

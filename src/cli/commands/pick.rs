@@ -21,7 +21,7 @@ use ctxc_transcript::session::FoundSession;
 pub(crate) const EXAMPLES: &str = "\
 Keeps what you name and leaves out the rest: turns, messages that contain a text, tool calls with their results. A message \
 comes with the prompt of its turn. The new session starts with a note on where its messages are from. Messages of several \
-sessions come in the order of time; the new session stands beside the first. The sources stay as they are.
+sessions come in the order of time; the new session is written beside the first. The sources stay as they are.
 
 Examples:
   ctxc pick latest --turns 0,7-9
@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }
 
-/// Stores the sessions in the archive that the rewrite itself does not store, so that it has all sources.
+/// Stores the sources but the first in the archive: the rewrite itself only stores the first.
 fn keep_others<'a>(
     rewriting: &RewriteSettings,
     others: impl Iterator<Item = &'a FoundSession>,
@@ -126,7 +126,7 @@ fn parse_item(typed: String) -> Result<(String, Target), CommandError> {
     }
 }
 
-/// The session that `typed` names, and its turns: those behind its last colon, else `turns`.
+/// The session that `typed` names, with the turns after its last colon, or `turns` if it has none.
 fn parse_source(typed: &Path, turns: &[usize]) -> PickSource<SessionArg> {
     let parted = typed.to_str().filter(|_| !typed.exists()).and_then(|text| text.rsplit_once(':'));
     let parted = parted.and_then(|(session, turns)| Some((session, turns.parse::<TurnRanges>().ok()?.0)));

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::restore_whole::{IfDependent, OperationsToUndo};
+use super::operations_to_undo::{IfDependent, OperationsToUndo};
 use super::{restore_kept, restore_whole};
 use crate::cli::args::{RewriteArgs, SessionTargetArgs, TargetArgs};
 use crate::cli::completing;

@@ -21,7 +21,7 @@ use ctxc_transcript::session::{SessionFolders, project_folder, session_id, sidec
 
 pub(crate) fn run(gone: &KeptRestoreRequest, context: &Context<'_>) -> Result<(), CommandError> {
     let (kept, ui) = (&gone.kept, context.ui);
-    let places = context.environment.places()?;
+    let places = context.environment.session_folders()?;
     let mut archive = archives::open_existing(&gone.archive)?;
     let (path, gone_folder) = match &gone.output {
         Some(OutputChoice::File(path, _)) => (path.clone(), None),
@@ -87,7 +87,7 @@ fn write_kept_session(
         std::fs::create_dir_all(folder).with_context(|| format!("make the folder {}", folder.display()))?;
     }
     let mut staged = StagedFile::create_beside(path, gone.existing, None)?;
-    report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.file()))?.len;
+    report.bytes = kept.write(archive, &mut BufWriter::with_capacity(256 * 1024, staged.staged_file()))?.len;
     if report.bytes != kept.bytes {
         ui.print_warning(format_args!(
             "the file has {} bytes, and had {} when it was stored",

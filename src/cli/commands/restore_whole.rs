@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
+use super::operations_to_undo::{IfDependent, OperationsToUndo, choose_operations};
 use super::still_there::{go_on_with, newest_undo};
 use crate::cli::context::Context;
 use crate::report::envelope::ResultSubject;
@@ -25,28 +26,6 @@ use ctxc_core::apply::{ApplyError, IfExists, OpenCut, StagedFile, open_cuts, sta
 use ctxc_core::version::{History, KnownSession, OperationEdits, Version};
 use ctxc_store::{Archive, ArchiveError, Operation, hide_password};
 use ctxc_transcript::session::{FoundBy, FoundSession};
-
-/// The operations to undo.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OperationsToUndo {
-    /// All effective ones.
-    All,
-    /// The newest effective one that is not an undo.
-    Newest,
-    /// The newest undo.
-    NewestUndo,
-    /// The one with this id.
-    One(String),
-}
-
-/// The handling of operations that depend on the undone ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IfDependent {
-    /// They prevent the undo.
-    Refuse,
-    /// They are undone too.
-    Undo,
-}
 
 /// Undoes operations of the session that `rewriting` names, from the archive at `url`.
 ///
@@ -193,69 +172,6 @@ fn has_lost_past(reading: &SessionReading, archive: &dyn Archive) -> Result<bool
     Ok(state_has_placeholder(archive, &known.state).map_err(ApplyError::from)?)
 }
 
-/// The ids of the operations to undo; empty if none is effective.
-fn choose_operations(
-    which: &OperationsToUndo,
-    later: IfDependent,
-    history: &History,
-    archive: &dyn Archive,
-) -> Result<Vec<String>, CommandError> {
-    let does = |operation: &&OperationEdits| operation.undoes.is_empty();
-    let ids: Vec<String> = match which {
-        OperationsToUndo::All => {
-            history.active_operations().filter(does).map(|operation| operation.operation.clone()).collect()
-        }
-        OperationsToUndo::Newest => {
-            // The archive does not list operations that only answered a running call.
-            let mut newest = None;
-            for operation in history.active_operations().rev().filter(does) {
-                if archive.find_operation(&operation.operation)?.is_some() {
-                    newest = Some(operation.operation.clone());
-                    break;
-                }
-            }
-            newest.into_iter().collect()
-        }
-        OperationsToUndo::NewestUndo => {
-            let undo = history.active_operations().rev().find(|operation| !does(operation));
-            undo.map(|operation| operation.operation.clone()).into_iter().collect()
-        }
-        OperationsToUndo::One(given) => {
-            let Some(operation) = archive.find_operation(given)? else {
-                return Err(CommandError::from(anyhow!("no operation {given} in the archive"))
-                    .with_hint("run `ctxc log SESSION` to list its operations"));
-            };
-            let id = operation.id;
-            if history.get(&id).is_none() {
-                return Err(CommandError::from(anyhow!("operation {id} does not belong to this session"))
-                    .with_hint("run `ctxc log SESSION` to list its operations"));
-            }
-            if let Some(by) = history.active_operations().find(|operation| operation.undoes.contains(&id)) {
-                return Err(CommandError::from(anyhow!("operation {id} was already undone by {}", by.operation))
-                    .with_hint(format!("run `ctxc undo SESSION --op {}` to redo it", by.operation)));
-            }
-            if history.undone_ids().contains(id.as_str()) {
-                return Err(CommandError::from(anyhow!("operation {id} is already undone"))
-                    .with_hint("run `ctxc log SESSION` to list its operations"));
-            }
-            vec![id]
-        }
-    };
-    if *which == OperationsToUndo::All {
-        return Ok(ids);
-    }
-    let standing = history.find_dependents(&ids);
-    match (standing.first(), later) {
-        (None, _) => Ok(ids),
-        (Some(_), IfDependent::Undo) => Ok(ids.into_iter().chain(standing.into_iter().map(|it| it.later)).collect()),
-        (Some(first), IfDependent::Refuse) => {
-            let list: Vec<&str> = standing.iter().map(|it| it.later.as_str()).collect();
-            Err(CommandError::from(anyhow!("cannot undo {} alone: {} depends on it", first.earlier, list.join(", ")))
-                .with_hint("use --with-later to undo both"))
-        }
-    }
-}
-
 /// The effect of undoing the operations `ids` on the items that they cut.
 fn undone_report(
     work: &OpenSession<'_>,
@@ -297,7 +213,7 @@ fn undone_report(
 
 /// The first operation of the session that the archive lists, effective or not.
 fn first_listed(history: &History, archive: &dyn Archive) -> Result<Option<Operation>, CommandError> {
-    for operation in history.operations() {
+    for operation in history.all_operations() {
         if let Some(operation) = archive.find_operation(&operation.operation)? {
             return Ok(Some(operation));
         }
@@ -364,8 +280,8 @@ fn no_archive_error(verb: &str, which: &OperationsToUndo, url: &str) -> CommandE
         .with_hint("use --archive if another archive was used")
 }
 
-/// Refuses a session of which the archive only has the beginning: the rest may be from a client, or the result of an operation
-/// that the archive does not know.
+/// Refuses a session if the archive only has its beginning: the rest may be from a client, or the result of an
+/// operation that the archive does not know.
 fn refuse_unless_whole(reading: &SessionReading) -> Result<(), CommandError> {
     let (name, n_lines) = (&reading.name, reading.index.n_lines());
     let is_part = |known: &&KnownSession| known.version.is_none() && known.state.n_lines() < n_lines;
@@ -401,7 +317,7 @@ fn report_nothing_to_undo(
         OutputChoice::File(path, existing) if rewriting.mode == RunMode::Do => {
             refuse_unless_file(path)?;
             let mut staged = StagedFile::create_beside(path, *existing, None)?;
-            std::io::copy(&mut input.file, staged.file())?;
+            std::io::copy(&mut input.file, staged.staged_file())?;
             staged.sync()?;
             staged.commit(*existing)?;
             path.clone()

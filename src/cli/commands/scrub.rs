@@ -1,13 +1,13 @@
 //! `ctxc scrub`: mask secrets in sessions, and in everything that ctxc stores (J-01, N-12).
 
+mod secrets;
+
 use std::collections::BTreeMap;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use clap::builder::NonEmptyStringValueParser;
-use uuid::Uuid;
 
 use crate::cli::args::{RemovalArgs, find_session};
 use crate::cli::completing;
@@ -21,12 +21,9 @@ use crate::session::find_index::index_path;
 use crate::session::leftovers::{find_leftovers, remove_leftover};
 use crate::session::options::{ArchiveChoice, OutputChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
-use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives, removed_texts};
-use crate::terminal::interrupt::while_waiting;
-use crate::terminal::ui::Ui;
+use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives};
 use ctxc_core::apply::{
-    IfExists, MaskedLines, Rewrite, ThinkingReach, count_masked_lines, each_part, first_masked, overwrite_masked,
-    write_private,
+    IfExists, MaskedLines, Rewrite, ThinkingReach, count_masked_lines, first_masked, overwrite_masked,
 };
 use ctxc_core::version::{PurgeCounts, PurgeMode, Secrets, ThinkingPolicy, purge_archive};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, RewritePart as Rewriter, hide_password};
@@ -89,17 +86,14 @@ const NOT_REACHED: &str = "not reached: maps and exports made with --no-redact, 
     copies of the archive or of sessions, backups elsewhere, other machines, and what a provider stored; revoke the \
     secrets";
 
-/// Longer input is not a secret but a whole file piped in by mistake.
-const LONGEST: u64 = 1 << 20;
-
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let (environment, ui) = (context.environment, context.ui);
     let place = args.removal.archive.archive_url(environment)?;
-    let mode = if args.check { RunMode::Show } else { args.removal.mode() };
+    let mode = if args.check { RunMode::Show } else { args.removal.run_mode() };
     context.probe_report(None)?;
     let mut archive =
         if args.of.stored { Some(archives::open_existing(&place)?) } else { archives::open_if_there(&place)? };
-    let places = environment.places().ok();
+    let places = environment.session_folders().ok();
     let scope = args.of.resolve_scope(context)?;
     let files = ScrubFiles::find(&scope, archive.as_deref(), places.as_ref(), &other_clients())?;
     let mut scrub = Scrub { args, context, place: &place, n_places: BTreeMap::new(), scope, files };
@@ -117,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     if !args.removal.yes {
         ui.print_status(&report);
         let question = "mask it? The text is kept nowhere and can never be restored.";
-        if !context.confirm(question, "mask secrets", "use --dry-run to see what would be masked")? {
+        if !context.ask_to_confirm(question, "mask secrets", "use --dry-run to see what would be masked")? {
             ui.print_status("nothing was masked");
             return Ok(Completion::Full);
         }
@@ -158,41 +152,6 @@ struct Scrub<'a> {
 }
 
 impl Scrub<'_> {
-    /// The texts to mask: the named ones, or those that rules find.
-    fn find_secrets(
-        &mut self,
-        archive: Option<&mut (dyn Archive + 'static)>,
-        mode: RunMode,
-    ) -> Result<Secrets, CommandError> {
-        let ui = self.context.ui;
-        if self.args.secret {
-            return text_on_stdin(ui);
-        }
-        if let (Some(id), Some(archive)) = (&self.args.op, &archive) {
-            return removed_texts(id, &**archive, ui);
-        }
-        let mut secrets = Secrets::by_rules(mask_key(mode)?.as_bytes());
-        let mut learn = |bytes: &[u8]| {
-            for kind in secrets.learn_secrets(bytes) {
-                *self.n_places.entry(kind).or_default() += 1;
-            }
-        };
-        for path in &self.files.searched {
-            StopRequested::check_flag(ui.stop_flag())?;
-            // A file that cannot be read is named later.
-            let _unread = each_part(path, &mut learn);
-        }
-        if let Some(archive) = archive.filter(|_| self.args.of.all_projects || self.args.of.stored) {
-            let learn = std::cell::RefCell::new(learn);
-            let mask = |bytes: &[u8], _| {
-                (learn.borrow_mut())(bytes);
-                None
-            };
-            purge_archive(archive, &mask, PurgeMode::Count, ui.stop_flag())?;
-        }
-        Ok(secrets.build_finder().unwrap_or_default())
-    }
-
     /// The places of `secrets`.
     fn find_places(
         &self,
@@ -203,7 +162,7 @@ impl Scrub<'_> {
         let url = archive.is_some().then(|| hide_password(self.place));
         let mut report = ScrubReport::new(url, &secrets.n_by_kind(), &self.n_places);
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
-        let places = context.environment.places().ok();
+        let places = context.environment.session_folders().ok();
         // Leftovers may contain partial lines or compressed data, which cannot be searched.
         let left =
             find_leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
@@ -248,7 +207,8 @@ impl Scrub<'_> {
         Ok(report)
     }
 
-    /// Masks `secrets`. The archive comes first, so that what is killed before the end finds them in the files again.
+    /// Masks `secrets`. Thinking behind them is removed first. The archive is masked before the files, so that a run
+    /// after one that was killed still finds the secrets in the files.
     fn mask_secrets(&self, secrets: &Secrets, report: &mut ScrubReport) -> Result<(), CommandError> {
         let ui = self.context.ui;
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
@@ -284,7 +244,7 @@ impl Scrub<'_> {
         }
         // Removing thinking made backups.
         let archive = archives::open_if_there(self.place)?;
-        let places = self.context.environment.places().ok();
+        let places = self.context.environment.session_folders().ok();
         let files = ScrubFiles::find(&self.scope, archive.as_deref(), places.as_ref(), &other_clients())?;
         for path in files.changed_files() {
             let n_lines = count_masked_lines(path, &mask).unwrap_or(0);
@@ -307,8 +267,8 @@ impl Scrub<'_> {
         Ok(())
     }
 
-    /// Masks the first secret of the session at `path` as an operation, by which the thinking behind it goes; whether there was
-    /// any. A session without is left as it is.
+    /// Masks the first secret of the session at `path` as an operation, which also removes the thinking after it.
+    /// Returns whether there was such thinking; a session without any is left unchanged.
     fn remove_thinking(&self, path: &Path, secrets: &Secrets) -> Result<bool, CommandError> {
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         if !MaskedLines::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
@@ -386,40 +346,4 @@ impl Scrub<'_> {
         ui.print_status(NOT_REACHED);
         Ok(if report.unmasked > 0 { Completion::Partial } else { Completion::Full })
     }
-}
-
-/// The key of the tags of masks, so that equal secrets have equal masks in every run. A dry run makes none.
-fn mask_key(mode: RunMode) -> Result<String, CommandError> {
-    let path = data_dir()?.join("scrub.key");
-    let fresh = || format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    match std::fs::read_to_string(&path) {
-        Ok(key) => Ok(key),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = fresh();
-            if mode == RunMode::Do {
-                write_private(&path, &key).with_context(|| format!("write {}", path.display()))?;
-            }
-            Ok(key)
-        }
-        Err(error) => Err(anyhow!(error).context(format!("read {}", path.display())).into()),
-    }
-}
-
-/// The text on standard input.
-///
-/// # Errors
-/// When it is too long or too short to be a secret.
-fn text_on_stdin(ui: &Ui) -> Result<Secrets, CommandError> {
-    let mut text = String::new();
-    ui.say_reading_stdin();
-    while_waiting(|| io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text))
-        .context("read the text from standard input")?;
-    if text.len() as u64 > LONGEST {
-        return Err(CommandError::usage(anyhow!("the text on standard input is longer than 1 MiB")));
-    }
-    let text = text.trim_end_matches(['\n', '\r']);
-    Secrets::of(text).ok_or_else(|| {
-        CommandError::usage(anyhow!("the text on standard input is shorter than {} bytes", Secrets::LEAST))
-            .with_hint("a text this short would match too much")
-    })
 }

@@ -1,4 +1,4 @@
-//! `ctxc slim`: take out of a file what no resume reads.
+//! `ctxc slim`: remove from a file what no resume reads.
 
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::context::Context;
@@ -16,7 +16,7 @@ the legacy form; others, damaged ones, and those that a fork begins with are ref
 
 Claude Code: progress entries and inactive branches go, and the client's copies of tool results become shorter.
 
-The archive has what goes: `ctxc undo` and `ctxc restore --all` give the file back byte for byte.
+The removed content is in the archive: `ctxc undo` and `ctxc restore --all` give the file back byte for byte.
 
 Examples:
   ctxc slim latest --dry-run

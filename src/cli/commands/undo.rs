@@ -2,7 +2,8 @@
 
 use anyhow::anyhow;
 
-use super::restore_whole::{self, IfDependent, OperationsToUndo};
+use super::operations_to_undo::{IfDependent, OperationsToUndo};
+use super::restore_whole;
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::completing;
 use crate::cli::context::Context;

@@ -26,7 +26,7 @@ impl Default for ClientConfig {
 }
 
 impl ClientConfig {
-    pub(super) fn validate(&self) -> Result<(), CommandError> {
+    pub(super) fn validate_values(&self) -> Result<(), CommandError> {
         if !(self.target > 0.0 && self.target <= 1.0) {
             return Err(CommandError::usage(anyhow!(
                 "client.target must be above 0 and at most 1, not {}",

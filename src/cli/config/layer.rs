@@ -92,12 +92,12 @@ impl ConfigLayer {
         Self::of_file(Source::Project(path.clone()), &path, variable)
     }
 
-    fn empty(source: Source) -> Self {
+    fn without_values(source: Source) -> Self {
         Self { source, table: Table::new(), secrets: BTreeMap::new(), lines: BTreeMap::new(), missing: BTreeMap::new() }
     }
 
     fn of_environment(variable: &impl Fn(&str) -> Option<OsString>) -> Result<Self, CommandError> {
-        let mut layer = Self::empty(Source::Environment);
+        let mut layer = Self::without_values(Source::Environment);
         for key in KEYS.into_iter().filter(|key| key.form != ValueForm::FileOnly) {
             let name = key.variable_name();
             let Some(value) = variable(&name).filter(|value| !value.is_empty()) else { continue };
@@ -116,7 +116,7 @@ impl ConfigLayer {
     /// # Errors
     /// When a key is unknown, has to be in a file, or is the key of a server, which other users of the machine could read.
     pub(crate) fn of_command_line(typed: &[Setting]) -> Result<Self, CommandError> {
-        let mut layer = Self::empty(Source::CommandLine);
+        let mut layer = Self::without_values(Source::CommandLine);
         for (name, value) in typed {
             let key = ConfigKey::by_name(name).ok_or_else(|| unknown_key_error(name, "--config"))?;
             if let ValueForm::Secret | ValueForm::FileOnly = key.form {
@@ -150,7 +150,7 @@ impl ConfigLayer {
             let place = place(error.span().map(|span| span.start));
             CommandError::usage(anyhow!("invalid configuration in {place}: {}", error.message()))
         })?;
-        let mut layer = Self::empty(source);
+        let mut layer = Self::without_values(source);
         for ConfigPair { name, at, value } in pairs {
             layer.lines.insert(name.clone(), line(at));
             let place = place(Some(at));

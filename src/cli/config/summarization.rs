@@ -83,7 +83,7 @@ impl SummarizationConfig {
     }
 
     /// Refuses invalid values.
-    pub(super) fn validate(&self) -> Result<(), CommandError> {
+    pub(super) fn validate_values(&self) -> Result<(), CommandError> {
         let refuse = |what: String| Err(CommandError::usage(anyhow!("{what}")));
         if self.chunk_size == 0 {
             return refuse("summarization.chunk_size must be at least 1".to_owned());

@@ -137,7 +137,7 @@ impl Config {
             layer.table.iter().for_each(|(name, value)| set_value(&mut table, name, value.clone()));
             let so_far: Result<Self, _> = Value::Table(table.clone()).try_into();
             let so_far = so_far.map_err(|error| Self::wrong_value_error(below, layer, error))?;
-            so_far.validate().map_err(|error| layer.invalid_value_error(&error.as_sentence()))?;
+            so_far.validate_values().map_err(|error| layer.invalid_value_error(&error.as_sentence()))?;
         }
         Value::Table(table).try_into().map_err(CommandError::usage)
     }
@@ -154,7 +154,7 @@ impl Config {
         CommandError::usage(error)
     }
 
-    fn validate(&self) -> Result<(), CommandError> {
+    fn validate_values(&self) -> Result<(), CommandError> {
         for (name, part) in [("threshold", self.threshold), ("headroom", self.headroom)] {
             if !(part > 0.0 && part <= 1.0) {
                 return Err(CommandError::usage(anyhow!("{name} must be above 0 and at most 1, not {part}")));
@@ -188,8 +188,8 @@ impl Config {
         if let Some(text) = &self.keep_max {
             quantity::parse_size(text).map_err(|error| CommandError::usage(anyhow!("keep_max: {error}")))?;
         }
-        self.summarization.validate()?;
-        self.client.validate()
+        self.summarization.validate_values()?;
+        self.client.validate_values()
     }
 
     /// The configured context window; `None` if the session decides (W-04).

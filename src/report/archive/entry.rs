@@ -13,7 +13,8 @@ use ctxc_transcript::text::Digest;
 
 /// Result of `ctxc archive show`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Shown {
+#[schemars(rename = "Shown")]
+pub(crate) struct ShownEntry {
     /// The entry.
     pub(crate) entry: Entry,
 }
@@ -39,11 +40,12 @@ pub(crate) struct LineEntry {
     uuid: Option<String>,
     /// The operations that removed it, newest first.
     operations: Vec<String>,
-    texts: Vec<Passage>,
+    texts: Vec<EntryTextRow>,
 }
 
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-struct Passage {
+#[schemars(rename = "Passage")]
+struct EntryTextRow {
     kind: &'static str,
     speaker: Option<String>,
     text: String,
@@ -65,7 +67,7 @@ pub(crate) struct RecordEntry {
 impl LineEntry {
     /// The line of this digest and length, with the operations that removed it and its texts.
     pub(crate) fn new(digest: Digest, bytes: u64, originals: &[StoredOriginal], texts: Vec<EntryText>) -> Self {
-        let texts = texts.into_iter().map(|said| Passage {
+        let texts = texts.into_iter().map(|said| EntryTextRow {
             kind: said.kind.name(),
             speaker: Some(said.speaker.to_owned()),
             text: said.text,
@@ -113,10 +115,10 @@ impl RecordEntry {
 impl fmt::Display for LineEntry {
     /// A single text is printed without a heading, so that it can be piped; several texts have a heading with their kind each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [Passage { text, .. }] = self.texts.as_slice() {
+        if let [EntryTextRow { text, .. }] = self.texts.as_slice() {
             return write_with_newline(text, f);
         }
-        self.texts.iter().try_for_each(|Passage { kind, text, .. }| {
+        self.texts.iter().try_for_each(|EntryTextRow { kind, text, .. }| {
             writeln!(f, "--- {kind}")?;
             write_with_newline(text, f)
         })
@@ -129,7 +131,7 @@ fn write_with_newline(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if text.ends_with('\n') { Ok(()) } else { f.write_str("\n") }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShownEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.entry {
             Entry::Operation(operation) => operation.fmt(f),

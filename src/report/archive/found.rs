@@ -19,14 +19,15 @@ const DIGITS: usize = 12;
 pub(crate) struct FoundEntries {
     query: String,
     /// Details of a search by meaning; null for other searches.
-    meaning: Option<Meant>,
+    meaning: Option<MeaningReport>,
     /// The entries.
     pub(crate) hits: Vec<FoundEntry>,
 }
 
 /// The texts that a search by meaning sent, and the server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Meant {
+#[schemars(rename = "Meant")]
+pub(crate) struct MeaningReport {
     /// The server.
     pub(crate) host: String,
     /// The model.
@@ -76,7 +77,7 @@ impl FoundEntry {
 
 impl FoundEntries {
     /// The matches of `query`; `meant` is the report of a search by meaning.
-    pub(crate) fn new(query: &str, hits: Vec<Hit>, meant: Option<Meant>) -> Self {
+    pub(crate) fn new(query: &str, hits: Vec<Hit>, meant: Option<MeaningReport>) -> Self {
         let hits = hits.into_iter().map(|hit| FoundEntry::new(query, hit)).collect();
         Self { query: query.to_owned(), meaning: meant, hits }
     }

@@ -8,8 +8,8 @@ mod operation;
 mod snippet;
 mod swept;
 
-pub(crate) use entry::{Entry, LineEntry, RecordEntry, Shown};
-pub(crate) use found::{FoundEntries, FoundEntry, Meant};
+pub(crate) use entry::{Entry, LineEntry, RecordEntry, ShownEntry};
+pub(crate) use found::{FoundEntries, FoundEntry, MeaningReport};
 pub(crate) use holdings::{Holdings, SizeRow};
 pub(crate) use lineage::Log;
 pub(crate) use operation::{OperationEntry, OperationRow};

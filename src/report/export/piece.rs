@@ -5,7 +5,7 @@ use serde::Serialize;
 use ctxc_core::apply::Speaker;
 use ctxc_transcript::text::Tokens;
 
-/// Its rows in NDJSON have what is not skipped.
+/// One text of a session with its metadata. NDJSON rows have every field that is not skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct ExportedText {
     /// The turn, from 0; `None` before the first prompt.

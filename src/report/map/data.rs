@@ -80,7 +80,8 @@ pub(crate) struct MapItem {
 
 /// Items too small to be listed, by group.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Smaller {
+#[schemars(rename = "Smaller")]
+pub(crate) struct SmallItems {
     /// The kind of content.
     pub(crate) kind: ContentKind,
     /// The tool, or a word for the kind.
@@ -93,7 +94,8 @@ pub(crate) struct Smaller {
 
 /// A group with its size.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(crate) struct Group {
+#[schemars(rename = "Group")]
+pub(crate) struct KindSize {
     /// The kind of content.
     pub(crate) kind: ContentKind,
     /// Its size, in calibrated tokens.
@@ -103,12 +105,12 @@ pub(crate) struct Group {
 /// The context at one step.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct MapStep {
-    /// Which step it is, from 1.
+    /// The number of the step, from 1.
     pub(crate) step: usize,
     /// The size of the prompt as the client recorded it, in tokens.
     pub(crate) measured: Option<u64>,
     /// The estimate by kind, in the order of [`ContentKind::ALL`], of what is active by now; none for steps that are inactive.
-    pub(crate) used: Option<Used>,
+    pub(crate) used: Option<TokensByKind>,
     /// Events before this step: `compaction`, or the verb of an operation.
     pub(crate) marks: Vec<String>,
 }
@@ -144,13 +146,13 @@ pub(crate) struct Map {
     /// The number of steps, inactive ones included.
     pub(crate) n_steps: usize,
     /// Context usage by kind, empty kinds left out.
-    pub(crate) kinds: Vec<Group>,
+    pub(crate) kinds: Vec<KindSize>,
     /// The steps; a sample of them where there are many.
     pub(crate) steps: Vec<MapStep>,
     /// The largest items, largest first.
     pub(crate) items: Vec<MapItem>,
     /// The remaining items, by group.
-    pub(crate) smaller: Vec<Smaller>,
+    pub(crate) smaller: Vec<SmallItems>,
     /// Calibrated tokens of all superseded items.
     pub(crate) superseded: u64,
     /// The operations of ctxc, oldest first.
@@ -171,16 +173,17 @@ pub(crate) struct MapInput<'a> {
 
 /// The tokens and the time of one active line.
 pub(super) struct ActiveLine {
-    pub(super) used: Used,
+    pub(super) used: TokensByKind,
     pub(super) time: Option<Timestamp>,
 }
 
 /// Tokens by kind, in the order of [`ContentKind::ALL`].
 #[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Used([u64; ContentKind::ALL.len()]);
+#[schemars(rename = "Used")]
+pub(crate) struct TokensByKind([u64; ContentKind::ALL.len()]);
 
-impl Used {
+impl TokensByKind {
     pub(super) fn tokens_of(&self, kind: ContentKind) -> u64 {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }

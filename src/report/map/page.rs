@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::data::{ContentKind, Group, ItemState, Map, MapItem, MapOperation};
+use super::data::{ContentKind, ItemState, KindSize, Map, MapItem, MapOperation};
 use crate::report::size::{count, count_noun, format_rounded, format_whole_percent};
 use ctxc_transcript::text::{Tokens, escape_unprintable, group_digits};
 
@@ -14,7 +14,7 @@ const OPERATIONS: &str = r#"<section aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Table of operations">
 <table>
-<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">ItemState</th><th scope="col">Command</th></tr></thead>
+<thead><tr><th scope="col">Operation</th><th scope="col">Time</th><th scope="col">Tokens</th><th scope="col">State</th><th scope="col">Command</th></tr></thead>
 <tbody>
 "#;
 /// The maximum number of rows in the table of items, the alternative to the chart for screen readers.
@@ -99,7 +99,7 @@ impl Map {
 
     fn usage_bar(&self) -> String {
         let whole = self.usage.window.max(self.usage.before).0.max(1);
-        let part = |group: &Group| {
+        let part = |group: &KindSize| {
             let (class, hundredths) = (group.kind.css_class(), group.tokens * 10_000 / whole);
             format!(r#"<span class="{class}" style="width:{}.{:02}%"></span>"#, hundredths / 100, hundredths % 100)
         };
@@ -107,7 +107,7 @@ impl Map {
     }
 
     fn usage_legend(&self) -> String {
-        let entry = |group: &Group| {
+        let entry = |group: &KindSize| {
             let (class, label) = (group.kind.css_class(), group.kind.display_name());
             let tokens = format_rounded(Tokens(group.tokens));
             format!("<li><i class=\"{class}\" aria-hidden=\"true\"></i>{label} {tokens}</li>\n")

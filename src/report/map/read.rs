@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
-use super::data::{ActiveLine, ContentKind, Group, ItemState, Map, MapInput, MapItem, MapOperation, Smaller, Used};
+use super::data::{
+    ActiveLine, ContentKind, ItemState, KindSize, Map, MapInput, MapItem, MapOperation, SmallItems, TokensByKind,
+};
 use super::steps::build_steps;
 use crate::report::overview::UsageOrigin;
 use crate::report::session::{ContextUsage, SessionRef};
@@ -115,7 +117,7 @@ impl<'a> MapPass<'a> {
 
     /// `text` without its secrets.
     fn redact_text(&mut self, text: &str) -> String {
-        self.redactor.as_mut().map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text)
+        self.redactor.as_mut().map_or_else(|| text.to_owned(), |redactor| redactor.redact_text(text).text)
     }
 
     /// The beginning of `text` on one line.
@@ -135,7 +137,7 @@ impl<'a> MapPass<'a> {
             scan::EntryKind::User if flags.any(Flags::PROMPT) => ContentKind::Prompt,
             _ => ContentKind::Client,
         };
-        let mut used = Used::default();
+        let mut used = TokensByKind::default();
         measure_parts(scan, bytes, |part, Tokens(tokens)| {
             let kind = match part {
                 Part::Signature => return,
@@ -248,16 +250,16 @@ impl<'a> MapPass<'a> {
     }
 
     /// The context by kind, calibrated.
-    fn usage_by_kind(&self, calibration: &Calibration) -> Vec<Group> {
-        let mut used = Used::default();
+    fn usage_by_kind(&self, calibration: &Calibration) -> Vec<KindSize> {
+        let mut used = TokensByKind::default();
         self.lines.values().for_each(|line| used.add_all(&line.used));
         let used = used.to_calibrated(calibration);
-        ContentKind::ALL.into_iter().map(|kind| Group { kind, tokens: used.tokens_of(kind) }).collect()
+        ContentKind::ALL.into_iter().map(|kind| KindSize { kind, tokens: used.tokens_of(kind) }).collect()
     }
 }
 
 /// The largest of `items`, calibrated, and the sums of the others by group.
-fn split_largest(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<MapItem>, Vec<Smaller>) {
+fn split_largest(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<MapItem>, Vec<SmallItems>) {
     items.sort_by_key(|item| Reverse(item.tokens));
     let rest = items.split_off(items.len().min(ITEMS_LIMIT));
     let mut smaller: BTreeMap<(ContentKind, String), (u64, u64)> = BTreeMap::new();
@@ -270,7 +272,7 @@ fn split_largest(mut items: Vec<MapItem>, calibration: &Calibration) -> (Vec<Map
     }
     let smaller = smaller.into_iter().map(|((kind, group), (n, tokens))| {
         let tokens = calibration.scale_to_api(Tokens(tokens)).0;
-        Smaller { kind, group, n, tokens }
+        SmallItems { kind, group, n, tokens }
     });
     (items, smaller.collect())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::data::{ActiveLine, MapInput, MapOperation, MapStep, Used};
+use super::data::{ActiveLine, MapInput, MapOperation, MapStep, TokensByKind};
 use ctxc_transcript::{Calibration, Flags, LineNo, MessageIdx, Transcript, scan};
 
 /// The maximum number of steps in a chart: more cannot be distinguished on a screen.
@@ -16,7 +16,7 @@ pub(super) fn build_steps(
 ) -> (Vec<MapStep>, usize) {
     let Transcript { index, chain, .. } = from.transcript;
     let mut steps: Vec<MapStep> = Vec::new();
-    let mut used = Used::default();
+    let mut used = TokensByKind::default();
     let mut newest: Option<MessageIdx> = None;
     let mut marks = Vec::new();
     let mut operations = operations.iter().filter(|operation| !operation.is_undone).peekable();

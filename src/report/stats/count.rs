@@ -27,7 +27,7 @@ pub(crate) struct Stats {
     /// The path of the file as messages print it.
     pub(crate) file: String,
     /// Bytes and lines.
-    pub(crate) size: Size,
+    pub(crate) size: FileSize,
     /// Counts of messages, steps, turns and tool calls among the active entries.
     pub(crate) counts: Counts,
     /// The context usage that a resume would send.
@@ -35,7 +35,7 @@ pub(crate) struct Stats {
     /// The usage that the client recorded last; null where it recorded none.
     pub(crate) measured: Option<Measured>,
     /// The start of the active entries.
-    pub(crate) start: Start,
+    pub(crate) start: ChainStart,
     /// The number of problems that `ctxc check` reports.
     pub(crate) problems: Problems,
     /// Tokens by role.
@@ -52,7 +52,8 @@ pub(crate) struct Stats {
 
 /// Bytes and lines, active and inactive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct Size {
+#[schemars(rename = "Size")]
+pub(crate) struct FileSize {
     /// Bytes of the file.
     pub(crate) bytes: u64,
     /// Lines of the file.
@@ -111,7 +112,8 @@ pub(crate) struct Measured {
 /// The start of the active entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
-pub(crate) enum Start {
+#[schemars(rename = "Start")]
+pub(crate) enum ChainStart {
     /// The session has no message.
     Nowhere,
     /// At an entry without a parent.
@@ -272,11 +274,11 @@ fn part_row(part: Part, n: u64, tokens: Estimates) -> PartRow {
     PartRow { part, n, tokens: Estimates { calibrated, ..tokens } }
 }
 
-fn measure_file(index: &Index, chain: &Chain) -> Size {
+fn measure_file(index: &Index, chain: &Chain) -> FileSize {
     let bytes = index.records.iter().map(|record| u64::from(record.len)).sum();
     let live_bytes = chain.lines.iter().map(|&line| u64::from(index.record(line).len)).sum();
     let (lines, live_lines) = (u64::from(index.n_lines()), chain.lines.len() as u64);
-    Size { bytes, lines, live_bytes, live_lines, dead_bytes: bytes - live_bytes, dead_lines: lines - live_lines }
+    FileSize { bytes, lines, live_bytes, live_lines, dead_bytes: bytes - live_bytes, dead_lines: lines - live_lines }
 }
 
 fn count_entries(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
@@ -309,14 +311,14 @@ fn role_rows(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<Rol
     rows.into_iter().filter(|row| row.entries > 0).collect()
 }
 
-fn chain_start(chain: &Chain) -> Start {
+fn chain_start(chain: &Chain) -> ChainStart {
     let line = chain.lines.first().map_or(0, |line| line.one_based());
     match chain.end {
-        ChainEnd::Empty => Start::Nowhere,
-        ChainEnd::Root => Start::Root { line },
-        ChainEnd::CompactBoundary => Start::CompactBoundary { line },
-        ChainEnd::MissingParent(line) => Start::MissingParent { line: line.one_based() },
-        ChainEnd::Cycle(line) => Start::Cycle { line: line.one_based() },
+        ChainEnd::Empty => ChainStart::Nowhere,
+        ChainEnd::Root => ChainStart::Root { line },
+        ChainEnd::CompactBoundary => ChainStart::CompactBoundary { line },
+        ChainEnd::MissingParent(line) => ChainStart::MissingParent { line: line.one_based() },
+        ChainEnd::Cycle(line) => ChainStart::Cycle { line: line.one_based() },
     }
 }
 

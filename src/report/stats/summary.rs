@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::count::{ContextSize, Measured, Problems, Start, Stats};
+use super::count::{ChainStart, ContextSize, Measured, Problems, Stats};
 use super::tables::FigureColumns;
 use crate::report::size::{
     count, count_noun, format_bytes, format_percent, format_rounded, format_tokens, format_whole_percent,
@@ -87,7 +87,7 @@ impl Display for Measured {
     }
 }
 
-impl Display for Start {
+impl Display for ChainStart {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nowhere => f.write_str("none: there is no message"),

@@ -1,7 +1,8 @@
 //! From a plan to a file that resumes.
 //!
-//! A [`Rewrite`] says what changes line by line; [`follow_up`] adds what follows from it. `composed` puts the edits of several
-//! operations together. [`carry_out`] writes, checks, archives and swaps, in that order. `check()` finds what would stop a resume.
+//! A [`Rewrite`] says what changes line by line; [`follow_up`] adds what follows from it. `ComposedSession` has the edits
+//! of several operations. [`carry_out`] writes, checks, archives and swaps, in that order. [`check_transcript`] finds what
+//! would stop a resume.
 
 mod check;
 mod compact;
@@ -35,7 +36,7 @@ pub use compact::replace::{compact_messages, mark_changed_lines};
 pub use compact::scope::{ChunkContent, Compaction, CompactionScope, MessageChunk, read_chunk};
 pub use compact::take_up::{CompactionSource, append_line, archive_compaction};
 pub use edit::compress::{CompressTasks, add_compress_edits, read_tasks};
-pub use edit::cut::{BLANK, CutLabel, cut_input, cut_result, cut_text, is_cut, shorten_copy};
+pub use edit::cut::{BLANK, CutLabel, cut_input, cut_text, is_cut, shorten_copy};
 pub use edit::cut_inputs::cut_inputs;
 pub use edit::cut_named::{CutItem, CutOutcome, ItemReplacement, cut_named};
 pub use edit::own_edits::{LineAddresses, drop_derived_changes, own_edits};

@@ -77,9 +77,9 @@ pub struct LineRange {
 /// The effect of a repeated call: a new state of the same thing, or something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatEffect {
-    /// It does: the newer result supersedes the older one.
+    /// A newer state of the same thing: the newer result supersedes the older one.
     Same,
-    /// It does not, as with actions and messages: only an equal result supersedes.
+    /// Something else, as with actions and messages: only an equal result supersedes.
     Another,
 }
 

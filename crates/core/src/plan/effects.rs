@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::shell::{ShellCommand, ShellOperator, ShellScript, ShellWord};
 use ctxc_transcript::text::{is_rooted, resolve_path};
 
-/// The last action on a file.
+/// An action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {

@@ -1,11 +1,11 @@
-//! Which line an edit is about.
+//! The address of a line that an edit changes.
 
 use ctxc_transcript::LineNo;
 
 /// A line of a session: one that it had, or one that an operation inserted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LineAddress {
-    /// The line at this place among all lines of the state. Lines are only ever added behind, so the place never changes.
+    /// The line at this place among all lines of the state. Lines are only ever appended, so the place never changes.
     Stored(LineNo),
     /// The line at this place among those that the operation inserted.
     Inserted {

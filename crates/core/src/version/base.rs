@@ -17,7 +17,7 @@ use super::title::{parse_title, title_line};
 pub struct RenderBase {
     /// The file, at its beginning.
     pub file: File,
-    /// Which line stands where.
+    /// The order of stored and inserted lines.
     pub layout: LineLayout,
     /// Whether the file is the session file itself, and not a temporary one.
     pub is_source: bool,

@@ -100,7 +100,7 @@ fn deposit_in_portions(
     if let Some(KnownSession { state, version, .. }) = &known {
         runs.clone_from(&state.runs);
         if version.is_some() || is_copy {
-            stored = stored_keys(putting.archive(), state)?;
+            stored = stored_keys(putting.archive_to_read(), state)?;
         }
         if version.is_some() {
             // It stands in the middle of the file by now.
@@ -122,7 +122,7 @@ fn deposit_in_portions(
     // A masked line is not what the file has.
     let is_all_new = known.is_none() && !putting.has_stand_ins();
     let (put, new_bytes) = putting.finish()?;
-    fingerprinter.update(torn.as_deref().unwrap_or_default());
+    fingerprinter.add_bytes(torn.as_deref().unwrap_or_default());
     if is_all_new && fingerprinter.finish() != index.fingerprint {
         return Err(VersionError::Changed);
     }
@@ -246,7 +246,7 @@ fn put_range(
         if let Some(keys) = &mut keys {
             keys.push(key_of(&putting.as_stored(line), record));
         }
-        fingerprinter.update(line);
+        fingerprinter.add_bytes(line);
         putting.add(line)?;
     }
     Ok(ends_line)

@@ -1,4 +1,4 @@
-//! Which edits of a session hold, when later operations undid earlier ones.
+//! The edits of a session that are in effect when later operations have undone earlier ones.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +13,7 @@ pub struct History {
     operations: Vec<OperationEdits>,
 }
 
-/// An edit that holds.
+/// An edit that is in effect.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveEdit<'a> {
     /// The operation that it is of.
@@ -58,7 +58,7 @@ impl History {
 
     /// The operations, oldest first.
     #[must_use]
-    pub fn operations(&self) -> &[OperationEdits] {
+    pub fn all_operations(&self) -> &[OperationEdits] {
         &self.operations
     }
 

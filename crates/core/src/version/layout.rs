@@ -126,7 +126,7 @@ impl LineLayout {
         }
     }
 
-    /// Which line stands at `place`.
+    /// The address of the line at `place`.
     #[must_use]
     pub fn address_of(&self, place: LineNo) -> LineAddress {
         let mut n_inserted = 0;

@@ -122,7 +122,7 @@ pub fn read_lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError
     Ok(lineages.into_values().collect())
 }
 
-/// Which keys belong together.
+/// The groups of keys that belong together.
 #[derive(Default)]
 struct DisjointSets(HashMap<Digest, Digest>);
 

@@ -1,4 +1,4 @@
-//! Of splices of one line, those that hold: where two touch the same bytes the newest (N-02).
+//! The splices of one line that are in effect: the newest of those that touch the same bytes (N-02).
 
 use ctxc_transcript::Span;
 use ctxc_transcript::edit::Splice;
@@ -31,7 +31,7 @@ impl<T> NewestSplices<T> {
         }
     }
 
-    /// Those that hold, in the order of the line.
+    /// The splices that are in effect, in the order of the line.
     pub fn into_splices(self) -> impl Iterator<Item = (Splice, T)> {
         self.kept.into_iter().rev()
     }

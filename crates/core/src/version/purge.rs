@@ -20,16 +20,16 @@ const AT_A_TIME: usize = 4096;
 /// The number of masks tried so that two lines do not become one.
 const ATTEMPTS: usize = 6;
 
-/// Whether the text goes, or what holds it is only counted.
+/// The mode of a purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeMode {
-    /// It goes.
+    /// The text is masked.
     Mask,
-    /// It is counted.
+    /// The things that contain the text are only counted.
     Count,
 }
 
-/// The records that contained the text.
+/// The numbers of stored things that contained the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PurgeCounts {
     /// Lines of sessions, of the files in their folders, and originals.

@@ -72,7 +72,7 @@ impl<'a> DepositWriter<'a> {
     }
 
     /// The archive, to be read.
-    pub(super) fn archive(&self) -> &dyn Archive {
+    pub(super) fn archive_to_read(&self) -> &dyn Archive {
         self.archive
     }
 

@@ -1,4 +1,4 @@
-//! Which session a file is of, by its content alone (N-05).
+//! Recognizes the session of a file by its content alone (N-05).
 
 use std::fs::File;
 
@@ -22,10 +22,11 @@ pub struct KnownSession {
     pub session: Option<String>,
 }
 
-/// The keys of the lines of `file`, which `index` was built from, and which session it is of, whatever its name, and wherever
-/// it is: the longest state or version that it begins with, of equally long ones one with the same session ids, of these the
-/// newest version. `None` for one that the archive does not know, and no keys where it has nothing that starts with the same
-/// line: most often one look tells. What is known under other session ids is known as well if the file has only one.
+/// The keys of the lines of `file`, which `index` was built from, and the session of the file, whatever its name and
+/// place: the longest state or version that it begins with, of equally long ones one with the same session ids, of
+/// these the newest version. `None` for one that the archive does not know, and no keys where it has nothing that
+/// starts with the same line: most often one look tells. What is known under other session ids is known as well if the
+/// file has only one.
 ///
 /// # Errors
 /// When the file or the archive cannot be read, or what it holds is damaged.

@@ -1,4 +1,4 @@
-//! Which sessions the archive keeps.
+//! The sessions that the archive keeps.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
@@ -181,7 +181,7 @@ fn parse_key(what: &'static str, text: &str) -> Result<Digest, VersionError> {
     text.parse().map_err(|_| VersionError::Unknown { what, key: text.to_owned() })
 }
 
-/// Knows what is written.
+/// A writer that fingerprints the bytes that pass through it.
 pub(super) struct FingerprintWriter<'a> {
     out: &'a mut dyn Write,
     pub(super) written: Fingerprinter,
@@ -198,7 +198,7 @@ impl Write for FingerprintWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n_written = self.out.write(bytes)?;
         let bytes = bytes.get(..n_written).unwrap_or_default();
-        self.written.update(bytes);
+        self.written.add_bytes(bytes);
         self.ends_line = bytes.last().map_or(self.ends_line, |last| *last == b'\n');
         Ok(n_written)
     }

@@ -111,7 +111,7 @@ pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u
         let Some(object) = archive.find_object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };
         let path = folder.join(relative);
         std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        let mut file = match private().open(&path) {
+        let mut file = match private_options().open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             opened => io::BufWriter::new(opened?),
         };
@@ -127,7 +127,7 @@ pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u
 
 /// The options to create a file that only its owner may read.
 #[cfg(unix)]
-fn private() -> OpenOptions {
+fn private_options() -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
@@ -136,7 +136,7 @@ fn private() -> OpenOptions {
 
 /// The options to create a file. Its folder decides who may read it.
 #[cfg(not(unix))]
-fn private() -> OpenOptions {
+fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     options

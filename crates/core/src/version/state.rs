@@ -36,7 +36,7 @@ pub struct SessionState {
     pub lines: Vec<LineId>,
     /// Their origins, in order; the numbers add up to that of the lines.
     pub runs: Vec<LineRun>,
-    /// The digest of their keys (`super::Sum`).
+    /// The digest of their keys ([`super::KeySum`]).
     pub sum: Digest,
     /// The session ids of the lines.
     pub session_ids: SessionIdsHash,

@@ -38,7 +38,7 @@ fn chat(base_url: &str) -> ChatEngine {
     })
 }
 
-const FIRST: Attempt = Attempt::nth(1);
+const FIRST: Attempt = Attempt::nth_call(1);
 
 fn of_origin(text: &str, target: u64, origin: Origin) -> Request<'_> {
     Request::Shorten(ShortenRequest { text: text.into(), target: Tokens(target), origin })
@@ -181,7 +181,7 @@ fn r_09_a_passage_cannot_leave_its_fence() {
 // the limit follows from the target, and grows with each attempt.
 #[test]
 fn r_09_max_tokens_follow_from_the_target() {
-    let of = |text: &str, target, attempt| max_tokens(&ask(text, target), Attempt::nth(attempt));
+    let of = |text: &str, target, attempt| max_tokens(&ask(text, target), Attempt::nth_call(attempt));
     assert_eq!([of(PROSE, 20, 1), of(PROSE, 40, 1), of(PROSE, 40, 2)], [94, 124, 144]);
     // A character of these scripts is one token, but a quarter of one by chars4.
     assert_eq!(of(&"漢".repeat(400), 35, 1), 64 + 35 * 4 * 3 / 2);

@@ -38,7 +38,7 @@ pub enum EmbedMissingError {
 #[must_use]
 pub fn prepare_text(text: &str, redactor: Option<&mut Redactor>) -> String {
     // Redaction comes before the cut: a secret that is cut off might not be recognized.
-    let text = redactor.map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).text);
+    let text = redactor.map_or_else(|| text.to_owned(), |redactor| redactor.redact_text(text).text);
     text.chars().take(LONGEST).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Announcements: what somebody is about to do, and which the next lines tell by themselves (K-03).
+//! Announcements of the next step, which the following lines show anyway (K-03).
 
 use crate::language::{Word, fold_hash, split_words, word_meanings};
 

@@ -1,5 +1,5 @@
-//! Which piece a piece cannot be read without, beside what it stands under: a question and its answer, a sentence that has
-//! its subject in the one before (K-03).
+//! Dependencies between pieces other than those of the outline: an answer needs its question, a sentence the one that
+//! has its subject (K-03).
 
 use super::announce::is_announcement;
 use crate::language::{Piece, PieceJoin, PieceKind};
@@ -53,7 +53,7 @@ const TURNS: [&str; 12] = [
     "If so", "If not", "In that case",
 ];
 
-/// Whether the piece gives another meaning to the one before, with which it stands.
+/// Whether the piece corrects or settles the previous one, so that both stay together.
 pub(super) fn revises_previous(piece: &Piece<'_>) -> bool {
     let goes_on =
         || piece.join == PieceJoin::Sentence && ["- ", "– ", "— "].iter().any(|dash| piece.text.starts_with(dash));
@@ -71,7 +71,7 @@ fn is_prose(piece: &Piece<'_>) -> bool {
     matches!(piece.kind, PieceKind::Sentence | PieceKind::Item) && piece.join != PieceJoin::Fragment
 }
 
-/// Whether the piece ends in a question mark, whatever marks or pictures stand behind it.
+/// Whether the text ends in a question mark; marks and emoji after it are ignored.
 pub(super) fn is_question(text: &str) -> bool {
     let end = |c: char| c.is_alphanumeric() || ['?', '？', '.', '。', '!', '！', ':', ';'].contains(&c);
     text.rfind(end).and_then(|at| text.get(at..)).is_some_and(|end| end.starts_with(['?', '？']))

@@ -14,9 +14,9 @@ use ctxc_transcript::text::{Tokens, chars4_tokens};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExtractEngine;
 
-/// The least that a text has to become shorter by, in tokens.
+/// The minimum saving, in tokens.
 const LEAST_SAVED: u64 = 20;
-/// The same in percent of it.
+/// The minimum saving, in percent of the text.
 const LEAST_SAVED_PERCENT: u64 = 15;
 
 impl ExtractEngine {

@@ -50,7 +50,7 @@ impl Features {
         self.ids_of(idx).iter().filter_map(|id| self.weights.get(*id as usize)).sum()
     }
 
-    /// The feature that a token stands for, if it stands for one.
+    /// The feature of `token`, if the text has it.
     pub(super) fn find(&self, token: &str) -> Option<u32> {
         self.numbers.get(&fold_hash(token)).copied()
     }
@@ -142,8 +142,8 @@ pub(super) fn read_features(pieces: &[Piece<'_>], weights: FeatureWeights, needs
     features
 }
 
-/// Makes the facts of a kind that a text has few of worth more, and those of one that it is full of worth less: the one
-/// address among twenty names would be missed most.
+/// Raises the weights of facts of rare kinds and lowers those of common kinds: a single address among twenty names
+/// would be missed most.
 fn even_out_kinds(weights: &mut [f32], seen: &[(WordShape, u32)], evenness: f32) {
     let mut n_of_kind: BTreeMap<WordShape, f32> = BTreeMap::new();
     for ((kind, _), _) in seen.iter().zip(&*weights).filter(|(_, weight)| **weight >= FACT) {

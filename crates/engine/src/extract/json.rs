@@ -1,5 +1,5 @@
-//! A text that is JSON, cut by its keys: what names, tells and fails stays, of lists some elements from all over, and what
-//! comes out is JSON again (K-03). A string `[...]` stands for elements that were left out.
+//! Shortens JSON to JSON by its keys (K-03): names, messages and errors are kept, and of lists some elements at even
+//! steps. The string `[...]` marks elements that are left out.
 
 use serde_json::Value;
 
@@ -32,8 +32,8 @@ struct RankedLeaf {
     cost: usize,
 }
 
-/// `text` as JSON of about `budget` UTF-16 units, its long strings brought down by `shorten`; `None` where it is none, or
-/// nothing of it fits.
+/// `text` as JSON of about `budget` UTF-16 units, with long strings shortened by `shorten`; `None` if it is not JSON,
+/// or nothing of it fits.
 pub(super) fn shrink_json(text: &str, budget: usize, shorten: ShortenFn) -> Option<String> {
     let trimmed = text.trim();
     let is_json = trimmed.len() <= MOST && trimmed.starts_with(['{', '[']) && trimmed.ends_with(['}', ']']);
@@ -79,7 +79,7 @@ fn list_leaves(value: &Value, key: &str, n_holders: &mut usize, holder: usize, l
     }
 }
 
-/// Which leaves are kept: the first ranks first, and where a rank does not fit, those of holders at even steps.
+/// Chooses leaves by rank; if a rank does not fit as a whole, those of holders at even steps.
 fn choose_leaves(leaves: &[RankedLeaf], budget: usize) -> Vec<bool> {
     let mut chosen = vec![false; leaves.len()];
     let mut left = budget;

@@ -1,4 +1,4 @@
-//! Under what each piece stands: heading, list introduction, enclosing item, table head, code fence.
+//! The outline of a text: the heading, list introduction, item, table head or code fence that each piece belongs to.
 
 use crate::language::{Piece, PieceJoin, PieceKind};
 
@@ -45,7 +45,7 @@ pub(super) fn find_titles(pieces: &[Piece<'_>]) -> Vec<bool> {
     titles
 }
 
-/// Whether the text under the line is not real, or not so: an example, a simulation, a hypothesis.
+/// Whether the line introduces something hypothetical: an example, a simulation, a supposition.
 pub(super) fn is_hypothetical(line: &str) -> bool {
     let bare = line.trim_start_matches(['#', '*', ' ', '-', '>', '(']);
     let starts = UNREAL.iter().any(|word| {

@@ -1,4 +1,4 @@
-//! Which pieces to keep: the greedy choice by what is new in a piece for its size.
+//! Selects the pieces to keep, greedily by the new information in each for its size.
 //!
 //! The worth of a piece only falls while others are taken, so a heap whose values are brought up to date when
 //! they come up finds the next best without looking at all. A long text is chosen from in sections, each with
@@ -68,8 +68,8 @@ pub(super) fn select_pieces(reading: &TextReading<'_>, budget: usize) -> Vec<Kep
 /// first wins.
 pub(super) type Ranked = (u32, Reverse<usize>);
 
-/// Takes the best out of `heap`, whose keys may be out of date: `rank` gives the one of now, and none for what is not to be
-/// had any more.
+/// Removes the best index from `heap`. Its keys may be out of date; `rank` returns the current one, or `None` if the
+/// index is no longer available.
 pub(super) fn pop_best(heap: &mut BinaryHeap<Ranked>, rank: impl Fn(usize) -> Option<Ranked>) -> Option<usize> {
     while let Some((bits, Reverse(idx))) = heap.pop() {
         let Some(now) = rank(idx) else { continue };

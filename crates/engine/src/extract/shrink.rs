@@ -19,8 +19,8 @@ const LONG_HEAD: usize = 2000;
 /// Above this many pieces one try is close enough.
 const MANY: usize = 2000;
 
-/// `text` in at most `limit` tokens, whatever it takes: `extract` comes within 15 % of its target, and this is a limit.
-/// Blank where not even a word fits.
+/// `text` in at most `limit` tokens; [`extract_to_target`] may exceed its target by 15 %. Empty if not even one word
+/// fits.
 pub(in super::super) fn extract_within(text: &str, limit: Tokens) -> String {
     let mut target = limit;
     while target.0 > 2 {
@@ -34,7 +34,7 @@ pub(in super::super) fn extract_within(text: &str, limit: Tokens) -> String {
     String::new()
 }
 
-/// The verdict of `text`, or else its opening, in at most `limit` tokens. Blank where not even a word fits.
+/// The verdict of `text`, or else its opening, in at most `limit` tokens. Empty if not even one word fits.
 pub(in super::super) fn extract_gist(text: &str, limit: Tokens) -> String {
     let reading = TextReading::of(text);
     let budget = usize::try_from(limit.0).unwrap_or(usize::MAX).saturating_mul(4);
@@ -84,7 +84,7 @@ pub(super) fn extract_to_target(text: &str, target: Tokens) -> String {
     best.map_or_else(|| cut_head(text, budget), |(_, out)| out)
 }
 
-/// Chooses within `allowed` units, and takes back what turns out more than `most` once marks are in.
+/// Selects pieces within `allowed` units, and drops the last ones if the text exceeds `most` tokens with its marks.
 fn choose_and_render(text: &str, reading: &TextReading<'_>, allowed: usize, target: Tokens, most: Tokens) -> String {
     // One mark at least: whoever reads on shall know that this is not all.
     let n_marks = (allowed / 320).max(1);

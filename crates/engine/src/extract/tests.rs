@@ -427,7 +427,7 @@ fn k_03_hints_of_programs_and_times_say_nothing() {
 
 fn asked(text: &str, target: u64, origin: Origin) -> String {
     let request = Request::Shorten(ShortenRequest { text: text.into(), target: Tokens(target), origin });
-    ExtractEngine.reply_to(&request, Attempt::nth(1)).now_or_never().unwrap().unwrap().text
+    ExtractEngine.reply_to(&request, Attempt::nth_call(1)).now_or_never().unwrap().unwrap().text
 }
 
 // K-03

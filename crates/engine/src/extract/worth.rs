@@ -48,7 +48,7 @@ pub(super) struct WorthTracker<'r, 't> {
     pub taken: Vec<bool>,
     /// The part of each piece that stands for it, in bytes, where it has to be cut.
     pub parts: Vec<Option<(usize, usize)>>,
-    /// The weight of each feature, 0 once it is told.
+    /// The weight of each feature; 0 once a taken piece has it.
     left: Vec<f32>,
     lifts: Vec<ValueAdjustment>,
     /// The opening and the closing of the text.
@@ -208,8 +208,8 @@ impl<'r, 't> WorthTracker<'r, 't> {
         self.cost_of(idx) + self.open_companions(idx).map(|companion| self.cost_of(companion)).sum::<usize>()
     }
 
-    /// Lets the best part of the piece of at most `limit` units stand for it, if one says more than a plain word. Says
-    /// whether there is one.
+    /// Cuts the piece to its best part of at most `limit` units. Returns whether that part says more than one plain
+    /// word; the piece stays whole otherwise.
     pub(super) fn cut_piece(&mut self, idx: usize, limit: usize) -> bool {
         let text = self.reading.pieces[idx].text;
         let weigh = |token: &str| {
@@ -230,7 +230,7 @@ impl<'r, 't> WorthTracker<'r, 't> {
         self.parts[idx].is_some()
     }
 
-    /// Takes the piece: what it carries is told now.
+    /// Takes the piece; its features count no more for others.
     pub(super) fn take_piece(&mut self, idx: usize) {
         let cost = self.cost_of(idx);
         self.used += cost;

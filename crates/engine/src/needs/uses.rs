@@ -81,8 +81,8 @@ impl FactUses {
         sources.iter().filter_map(|source| self.lines.get(*source as usize)).sum()
     }
 
-    /// The features of a fact of this `shape` and `len` bytes in a conversation of `n_messages`, in the order of
-    /// [`FEATURES`]. Logarithms are to the base 2, of the count and one.
+    /// The features of the fact `name` of this `shape` in a conversation of `n_messages`, in the order of [`FEATURES`].
+    /// Logarithms are to the base 2, of the count plus one.
     #[must_use]
     pub fn feature_values(&self, name: &str, shape: WordShape, n_messages: u32) -> [f32; FEATURES.len()] {
         let calls = [TextSource::Edit, TextSource::Command, TextSource::Input];

@@ -8,8 +8,8 @@ use super::redactor::Redactor;
 pub fn redacts_any(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let mut redactor = Redactor::default();
-    let redacted = redactor.redact(&text);
-    let is_same = redactor.redact(&text) == redacted;
+    let redacted = redactor.redact_text(&text);
+    let is_same = redactor.redact_text(&text) == redacted;
     is_same
         && redacted
             .restore_secrets(&redacted.text)

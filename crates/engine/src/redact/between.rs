@@ -26,7 +26,7 @@ pub(super) enum ValueSeparator {
     Word,
 }
 
-/// Moves to where the value begins, and says what lies between.
+/// Moves to the start of the value. Returns the form of the characters before it.
 pub(super) fn read_separator(
     known: &RuleTable,
     scan: &mut TextCursor<'_>,
@@ -40,7 +40,7 @@ pub(super) fn read_separator(
     scan.skip_bytes(b"\\\"'`]*?!", 10);
     let mut n_blanks = scan.skip_blanks();
     // `Password ..... x`
-    if scan.rest().starts_with("...") {
+    if scan.remaining_text().starts_with("...") {
         scan.skip_bytes(b". ", 80);
         return Some(ValueSeparator::Prose);
     }
@@ -71,11 +71,11 @@ pub(super) fn read_separator(
             ValueSeparator::Markup
         }
         b'<' if scan.eat_word("<<<") => ValueSeparator::Blank,
-        b'<' if scan.rest().starts_with("</") => skip_to_next_element(scan)?,
+        b'<' if scan.remaining_text().starts_with("</") => skip_to_next_element(scan)?,
         _ if n_blanks > 0 && !is_quoted => classify_blank(known, scan, text, name)?,
-        b',' if is_quoted && is_value_next(scan.rest()) => ValueSeparator::Call,
-        _ if is_quoted && scan.rest().starts_with("value") => ValueSeparator::Call,
-        b'\n' if scan.rest().trim_start().starts_with("value:") => ValueSeparator::Call,
+        b',' if is_quoted && is_value_next(scan.remaining_text()) => ValueSeparator::Call,
+        _ if is_quoted && scan.remaining_text().starts_with("value") => ValueSeparator::Call,
+        b'\n' if scan.remaining_text().trim_start().starts_with("value:") => ValueSeparator::Call,
         _ => return None,
     };
     // A list of names and values: `"name": "X_TOKEN", "value": "..."`, and the same in YAML and XML.
@@ -131,7 +131,7 @@ fn read_operator(scan: &mut TextCursor<'_>, n_blanks: usize) -> Option<ValueSepa
     if scan.eat_word(":: ") {
         return Some(ValueSeparator::Colon);
     }
-    if scan.rest().starts_with("::") || !scan.eat_word(":") {
+    if scan.remaining_text().starts_with("::") || !scan.eat_word(":") {
         return None;
     }
     skip_type(scan);
@@ -178,7 +178,7 @@ fn classify_blank(
         return Some(ValueSeparator::Blank);
     }
     // `SET PASSWORD FOR 'ann' = '...'`
-    if scan.rest().starts_with("FOR ") || scan.rest().starts_with("for ") {
+    if scan.remaining_text().starts_with("FOR ") || scan.remaining_text().starts_with("for ") {
         let line = scan.rest_of_line();
         let at = line.find('=').filter(|at| *at < 80);
         if let Some(at) = at.filter(|at| line.get(at + 1..).is_some_and(|it| it.trim_start().starts_with(['"', '\''])))
@@ -187,16 +187,16 @@ fn classify_blank(
             return Some(ValueSeparator::Spaced);
         }
     }
-    if !may_have_value(scan.rest()) {
+    if !may_have_value(scan.remaining_text()) {
         return None;
     }
     if skip_to_copula(known, scan) || matches!(scan.peek(), b'`' | b'"' | b'\'') {
         return Some(ValueSeparator::Prose);
     }
     // `password 0 ...`, in the configuration of routers
-    let is_kind = scan.peek().is_ascii_digit() && scan.rest().as_bytes().get(1) == Some(&b' ');
+    let is_kind = scan.peek().is_ascii_digit() && scan.remaining_text().as_bytes().get(1) == Some(&b' ');
     scan.at += if is_kind { 2 } else { 0 };
-    let mut word = scan.rest().bytes().take(64).take_while(|byte| !byte.is_ascii_whitespace());
+    let mut word = scan.remaining_text().bytes().take(64).take_while(|byte| !byte.is_ascii_whitespace());
     word.any(|byte| byte.is_ascii_digit()).then_some(ValueSeparator::Word)
 }
 

@@ -105,8 +105,8 @@ fn next_argument(scan: &mut TextCursor<'_>, end: usize) -> Option<Range<usize>> 
                 // A quote that belongs to what the command stands in.
                 None => break,
             },
-            None if scan.rest().starts_with("\\\n") || scan.rest().starts_with("\\n") => break,
-            None => scan.at += scan.rest().chars().next().map_or(1, char::len_utf8),
+            None if scan.remaining_text().starts_with("\\\n") || scan.remaining_text().starts_with("\\n") => break,
+            None => scan.at += scan.remaining_text().chars().next().map_or(1, char::len_utf8),
         }
     }
     if scan.at > start { Some(start..scan.at) } else { None }

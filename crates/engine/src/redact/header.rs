@@ -37,11 +37,12 @@ pub(super) fn authorization_value(
         }
     }
     let mut n = scan.word_len();
-    while n > 0 && scan.rest().as_bytes().get(n - 1).is_some_and(|byte| b",;)}].".contains(byte)) {
+    while n > 0 && scan.remaining_text().as_bytes().get(n - 1).is_some_and(|byte| b",;)}].".contains(byte)) {
         n -= 1;
     }
-    let value = scan.rest().get(..n)?;
-    let ends_line = scan.rest().get(n..)?.starts_with(['"', '\'', '\\', '\n', '\r', '`']) || scan.rest().len() == n;
+    let value = scan.remaining_text().get(..n)?;
+    let ends_line = scan.remaining_text().get(n..)?.starts_with(['"', '\'', '\\', '\n', '\r', '`'])
+        || scan.remaining_text().len() == n;
     let is_sure = has_scheme && (between == ValueSeparator::Colon || is_quoted);
     let counts = is_sure || (has_scheme || is_quoted || ends_line) && looks_like_chance(value);
     (n >= SHORTEST && counts && !known.is_placeholder(value) && !is_code(value)).then_some(scan.at..scan.at + n)
@@ -55,7 +56,7 @@ pub(super) fn cookie_value(known: &RuleTable, mut scan: TextCursor<'_>, name: &s
         let line = scan.rest_of_line();
         line.find(['"', '\'', '`', '\\']).unwrap_or(line.trim_end().len())
     };
-    let mut value = scan.rest().get(..n)?;
+    let mut value = scan.remaining_text().get(..n)?;
     if name.len() > "cookies".len() {
         value = value.split(';').next()?;
     }

@@ -54,7 +54,7 @@ pub(super) struct SecretShape {
     pub(super) patterns: OnceLock<[Regex; 2]>,
 }
 
-/// Which part of the group `s` of a shape is the secret.
+/// The part of the group `s` of a shape that is the secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SecretPart {

@@ -71,7 +71,7 @@ impl Redactor {
 
     /// `text` with a placeholder for each secret: those that rules find in it, and those that were learnt.
     #[must_use]
-    pub fn redact(&mut self, text: &str) -> RedactedText {
+    pub fn redact_text(&mut self, text: &str) -> RedactedText {
         let findings = rules::find_secrets(text);
         self.note_secrets(text, &findings);
         let mut redacted = RedactedText { text: String::with_capacity(text.len()), secrets: BTreeMap::new() };
@@ -136,13 +136,13 @@ impl Redactor {
 }
 
 impl RedactedText {
-    /// Takes the placeholders of `other` for given too, as where both leave in one request.
+    /// Adds the placeholders of `other`, which is sent in the same request.
     pub fn add_given(&mut self, other: &Self) {
         self.secrets.extend(other.secrets.iter().map(|(placeholder, secret)| (*placeholder, secret.clone())));
     }
 
     /// The placeholders of the text, by number.
-    pub fn placeholders(&self) -> impl Iterator<Item = Placeholder> {
+    pub fn given_placeholders(&self) -> impl Iterator<Item = Placeholder> {
         self.secrets.keys().copied()
     }
 
@@ -168,7 +168,7 @@ impl RedactedText {
             end = range.end;
         }
         restored.text.push_str(reply.get(end..).unwrap_or_default());
-        restored.lost = self.placeholders().filter(|placeholder| !back.contains(&placeholder.number)).collect();
+        restored.lost = self.given_placeholders().filter(|placeholder| !back.contains(&placeholder.number)).collect();
         Ok(restored)
     }
 }

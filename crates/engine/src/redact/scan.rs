@@ -29,7 +29,7 @@ impl<'t> TextCursor<'t> {
     }
 
     /// The text ahead.
-    pub(super) fn rest(&self) -> &'t str {
+    pub(super) fn remaining_text(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
@@ -40,7 +40,7 @@ impl<'t> TextCursor<'t> {
 
     /// Moves behind `word` where it is next.
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        let is_next = self.rest().starts_with(word);
+        let is_next = self.remaining_text().starts_with(word);
         if is_next {
             self.at += word.len();
         }
@@ -62,14 +62,15 @@ impl<'t> TextCursor<'t> {
 
     /// Moves behind a quote that begins a string.
     pub(super) fn open_quote(&mut self) -> Option<Quote> {
-        let n_escapes = self.rest().bytes().take(8).take_while(|byte| *byte == b'\\').count();
-        let byte = *self.rest().as_bytes().get(n_escapes)?;
+        let n_escapes = self.remaining_text().bytes().take(8).take_while(|byte| *byte == b'\\').count();
+        let byte = *self.remaining_text().as_bytes().get(n_escapes)?;
         if !matches!(byte, b'"' | b'\'' | b'`') {
             return None;
         }
         self.at += n_escapes + 1;
         let two = [byte, byte];
-        let is_triple = n_escapes == 0 && self.rest().as_bytes().starts_with(&two) && self.rest().len() > 2;
+        let is_triple =
+            n_escapes == 0 && self.remaining_text().as_bytes().starts_with(&two) && self.remaining_text().len() > 2;
         // Two quotes and no third are an empty string.
         if is_triple {
             self.at += 2;
@@ -79,7 +80,7 @@ impl<'t> TextCursor<'t> {
 
     /// The length of the string that `quote` began, and of its end; nothing where it has none.
     pub(super) fn string_len(&self, quote: Quote) -> Option<(usize, usize)> {
-        let bytes = self.rest().as_bytes();
+        let bytes = self.remaining_text().as_bytes();
         let mut n_escapes = 0;
         for (at, byte) in bytes.iter().enumerate().take(LONGEST_VALUE) {
             match byte {
@@ -97,7 +98,7 @@ impl<'t> TextCursor<'t> {
 
     /// The length of the next word: it ends at white space, quotes, an escaped line end and where a text was cut off.
     pub(super) fn word_len(&self) -> usize {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         let mut n = 0;
         for (at, c) in rest.char_indices() {
             let ends = match c {
@@ -118,7 +119,7 @@ impl<'t> TextCursor<'t> {
 
     /// The rest of the line.
     pub(super) fn rest_of_line(&self) -> &'t str {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
         rest.get(..end).unwrap_or_default()
     }

@@ -78,7 +78,7 @@ fn all_at_once(texts: &[String]) -> Vec<RedactedText> {
     for text in texts {
         redactor.learn_secrets(text);
     }
-    texts.iter().map(|text| redactor.redact(text)).collect()
+    texts.iter().map(|text| redactor.redact_text(text)).collect()
 }
 
 proptest! {
@@ -90,7 +90,7 @@ proptest! {
     ) {
         let mut text: String = pieces.iter().flat_map(|(prose, (planted, _))| [prose, planted, " "]).collect();
         text.push_str(&last);
-        let redacted = Redactor::default().redact(&text);
+        let redacted = Redactor::default().redact_text(&text);
         for (_, (_, secret)) in &pieces {
             prop_assert!(!redacted.text.contains(secret.as_str()), "{secret} in {}", redacted.text);
         }
@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn what_is_redacted_has_nothing_left_to_find(pieces in prop::collection::vec((prose(), planted()), 1..4)) {
         let text: String = pieces.iter().flat_map(|(prose, (planted, _))| [prose, planted, " "]).collect();
-        let redacted = Redactor::default().redact(&text);
+        let redacted = Redactor::default().redact_text(&text);
         prop_assert_eq!(rules::find_secrets(&redacted.text), []);
     }
 
@@ -125,13 +125,13 @@ proptest! {
             prop_assert!(!redacted.text.contains(&secret), "{}", redacted.text);
             prop_assert!(redacted.restore_secrets(&redacted.text).unwrap().text == *text);
         }
-        let first: Vec<_> = redacted[0].placeholders().collect();
-        prop_assert_eq!(first, redacted[2].placeholders().collect::<Vec<_>>());
+        let first: Vec<_> = redacted[0].given_placeholders().collect();
+        prop_assert_eq!(first, redacted[2].given_placeholders().collect::<Vec<_>>());
     }
 }
 
 fn redact(text: &str) -> String {
-    Redactor::default().redact(text).text
+    Redactor::default().redact_text(text).text
 }
 
 // G-01
@@ -177,11 +177,11 @@ fn x_02_ordinary_text_is_left_alone() {
 fn secrets_have_numbers_in_their_order() {
     let (one, two) = (format!("ghp_{}", "a1B2c3".repeat(6)), format!("sbp_{}", "0a1b2c3d".repeat(5)));
     let mut redactor = Redactor::default();
-    let first = redactor.redact(&format!("use {one} or {two}, not {one}"));
+    let first = redactor.redact_text(&format!("use {one} or {two}, not {one}"));
     assert_eq!(first.text, "use [SECRET-1] or [SECRET-2], not [SECRET-1]");
-    let second = redactor.redact(&format!("{two} again"));
+    let second = redactor.redact_text(&format!("{two} again"));
     assert_eq!(second.text, "[SECRET-2] again");
-    let told: Vec<_> = first.placeholders().map(|placeholder| (placeholder.number, placeholder.family)).collect();
+    let told: Vec<_> = first.given_placeholders().map(|placeholder| (placeholder.number, placeholder.family)).collect();
     assert_eq!(told, [(1, "GitHub token"), (2, "Supabase key")]);
     assert_eq!(redactor.n_secrets(), 2);
 }
@@ -191,8 +191,8 @@ fn secrets_have_numbers_in_their_order() {
 fn a_reply_has_only_the_placeholders_that_it_was_given() {
     let (one, two) = (format!("ghp_{}", "a1B2c3".repeat(6)), format!("sbp_{}", "0a1b2c3d".repeat(5)));
     let mut redactor = Redactor::default();
-    let _ = redactor.redact(&two);
-    let redacted = redactor.redact(&format!("use {one} or {two}, see SECRET-9"));
+    let _ = redactor.redact_text(&two);
+    let redacted = redactor.redact_text(&format!("use {one} or {two}, see SECRET-9"));
     assert_eq!(redacted.text, "use [SECRET-2] or [SECRET-1], see [SECRET-3]");
     let restored = redacted.restore_secrets("[SECRET-2], SECRET or secrets; [SECRET-3]").unwrap();
     assert!(restored.text == format!("{one}, SECRET or secrets; SECRET-9"));
@@ -225,7 +225,7 @@ fn pem_blocks_are_found_where_they_are_not_whole() {
 fn debug_shows_no_secret() {
     let secret = format!("ghp_{}", "a1B2c3".repeat(6));
     let mut redactor = Redactor::default();
-    let redacted = redactor.redact(&secret);
+    let redacted = redactor.redact_text(&secret);
     let restored = redacted.restore_secrets(&redacted.text).unwrap();
     let shown = format!("{redactor:?} {redacted:?} {restored:?}");
     assert!(!shown.contains(&secret), "{shown}");

@@ -59,7 +59,7 @@ fn meaning_in_context(known: &RuleTable, text: &str, name: &Range<usize>, word: 
 fn quoted_secret(known: &RuleTable, mut scan: TextCursor<'_>) -> Option<Range<usize>> {
     let quote = scan.open_quote()?;
     let (n, _) = scan.string_len(quote)?;
-    let is_secret = n >= SHORTEST && !known.is_placeholder(scan.rest().get(..n)?);
+    let is_secret = n >= SHORTEST && !known.is_placeholder(scan.remaining_text().get(..n)?);
     is_secret.then_some(scan.at..scan.at + n)
 }
 
@@ -91,7 +91,7 @@ fn secret_value(
     if let Some(quote) = scan.open_quote() {
         if let Some((n, n_end)) = scan.string_len(quote) {
             let range = split::extend_over_strings(text, scan.at..scan.at + n, n_end);
-            let (value, first) = (text.get(range.clone())?, scan.rest().get(..n)?);
+            let (value, first) = (text.get(range.clone())?, scan.remaining_text().get(..n)?);
             let weight = if wrapped == StringWrapper::InCall { NameCertainty::Chance } else { meaning.weight };
             let meaning = NameMeaning { weight, ..meaning };
             let is_secret = |value: &str| is_string_secret(known, value, between, meaning);
@@ -99,7 +99,7 @@ fn secret_value(
         }
         // A value without an end was cut off.
         let n = scan.word_len();
-        let value = scan.rest().get(..n)?;
+        let value = scan.remaining_text().get(..n)?;
         return (n >= 12 && looks_like_chance(value) && !known.is_placeholder(value)).then_some(scan.at..scan.at + n);
     }
     if wrapped != StringWrapper::Not || between == ValueSeparator::Call {
@@ -115,7 +115,7 @@ fn secret_value(
         return Some(start..start + rest.len());
     }
     let n = bare_value_len(text, scan, between, name);
-    let value = scan.rest().get(..n)?;
+    let value = scan.remaining_text().get(..n)?;
     if !is_bare_secret(known, scan, value, between, meaning, name, text) {
         return None;
     }
@@ -132,7 +132,7 @@ enum StringWrapper {
 }
 
 fn read_wrapper(scan: &mut TextCursor<'_>) -> StringWrapper {
-    let rest = scan.rest();
+    let rest = scan.remaining_text();
     let n = rest.bytes().take(48).take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:&@!".contains(byte)).count();
     let word = rest.get(..n).unwrap_or_default();
     let behind = rest.get(n..).unwrap_or_default();
@@ -182,7 +182,7 @@ fn is_string_secret(known: &RuleTable, value: &str, between: ValueSeparator, mea
 /// The number of bytes of the word ahead that belong to the value.
 fn bare_value_len(text: &str, scan: TextCursor<'_>, between: ValueSeparator, name: &Range<usize>) -> usize {
     let whole = scan.word_len();
-    let word = scan.rest().get(..whole).unwrap_or_default();
+    let word = scan.remaining_text().get(..whole).unwrap_or_default();
     let before = text.get(..name.start).unwrap_or_default();
     let is_parameter = before.ends_with(['?', '&']) || before.ends_with("\\u0026");
     let is_connection = before.trim_end().ends_with(';');
@@ -225,7 +225,7 @@ fn is_bare_secret(
     if value.len() < SHORTEST || opens_code || known.is_placeholder(value) || is_code(value) || is_path(value) {
         return false;
     }
-    let behind = scan.rest().get(value.len()..).unwrap_or_default();
+    let behind = scan.remaining_text().get(value.len()..).unwrap_or_default();
     let line = behind.lines().next().unwrap_or_default();
     let ends_line =
         line.trim().is_empty() || line.trim_start().starts_with('#') || line.starts_with(['"', '\'', '\\', '`']);

@@ -18,7 +18,7 @@ pub enum CompressionLevel {
 impl CompressionLevel {
     /// The target, in percent of the tokens.
     #[must_use]
-    pub const fn percent(self) -> u8 {
+    pub const fn target_percent(self) -> u8 {
         match self {
             Self::Compress => 35,
             Self::Heavy => 10,
@@ -56,7 +56,7 @@ impl CompressionLevel {
 /// The target size of a text of `tokens`, rounded to the nearest; at least 15 tokens (B-01).
 #[must_use]
 pub fn target_size(tokens: Tokens, level: CompressionLevel) -> Tokens {
-    let part = (tokens.0 * u64::from(level.percent()) + 50) / 100;
+    let part = (tokens.0 * u64::from(level.target_percent()) + 50) / 100;
     Tokens(part.max(15))
 }
 

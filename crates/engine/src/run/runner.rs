@@ -57,10 +57,10 @@ impl<'a> Runner<'a> {
     }
 
     fn plan_call(&self, sent: &Request<'_>) -> Option<PlannedCall> {
-        let inquiry = self.engine.preview_call(sent, Attempt::nth(1))?;
+        let inquiry = self.engine.preview_call(sent, Attempt::nth_call(1))?;
         let price = self.prices.and_then(|prices| prices.get(&inquiry.model));
         // Later attempts may have longer replies.
-        let last = self.engine.preview_call(sent, Attempt::nth(u32::MAX));
+        let last = self.engine.preview_call(sent, Attempt::nth_call(u32::MAX));
         let most = price.zip(last).map_or(Usd::ZERO, |(price, last)| price.maximum_cost(&last.call));
         Some(PlannedCall { key: cache::reply_key(self.engine.name(), &inquiry, sent), inquiry, price, most })
     }

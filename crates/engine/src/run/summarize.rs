@@ -91,7 +91,7 @@ impl Runner<'_> {
             let Some(mut least) = question.request_cost() else { continue };
             if let (None, Some(range), Request::Summarize(sent)) = (&so_far, &mut least.expected, &question.sent) {
                 let longest =
-                    self.engine.preview_call(&summary_request(sent, &filler, &sent.messages), Attempt::nth(1));
+                    self.engine.preview_call(&summary_request(sent, &filler, &sent.messages), Attempt::nth_call(1));
                 let price = question.call.as_ref().and_then(|call| call.price);
                 range.high =
                     price.zip(longest).map_or(range.high, |(price, longest)| price.expected_cost(&longest.call).high);

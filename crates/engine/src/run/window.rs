@@ -180,9 +180,9 @@ impl<'a, 'c, F> Window<'a, 'c, F> {
             let started = clock::now();
             let result = match limit {
                 // On timeout the future is dropped, which cancels the request.
-                Some(limit) => {
-                    tokio::time::timeout(limit, reply).await.unwrap_or_else(|_| Err(EngineError::timeout(limit)))
-                }
+                Some(limit) => tokio::time::timeout(limit, reply)
+                    .await
+                    .unwrap_or_else(|_| Err(EngineError::no_reply_within(limit))),
                 None => reply.await,
             };
             EndedCall { item, reservation, started, result }

@@ -92,7 +92,7 @@ impl PostgresLink {
 }
 
 impl DatabaseLink for PostgresLink {
-    fn dialect(&self) -> Dialect {
+    fn sql_dialect(&self) -> Dialect {
         Dialect::Postgres
     }
 
@@ -111,7 +111,7 @@ impl DatabaseLink for PostgresLink {
         Ok(())
     }
 
-    fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
+    fn execute_sql(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
         self.run(|server, session| server.execute_statement(session, sql, &sql_parameters(values)))
     }
 
@@ -129,7 +129,7 @@ impl DatabaseLink for PostgresLink {
             columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
         }
         let columns: Vec<Value> = columns.into_iter().map(Value::List).collect();
-        self.execute(&sql, &columns)
+        self.execute_sql(&sql, &columns)
     }
 
     fn run_batch(&self, sql: &str) -> Result<(), ArchiveError> {

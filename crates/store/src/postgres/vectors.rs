@@ -25,7 +25,7 @@ pub(crate) fn create_space(db: &dyn DatabaseLink, model: &str, dimension: usize)
     db.run_batch("SELECT pg_advisory_xact_lock(hashtext('ctxc'), hashtext('vector_typed'))")?;
     let form = if dimension <= MOST_NUMBERS && ensure_vector_table(db)? { "vector" } else { "bytes" };
     let insert = "INSERT INTO space (model, dimension, form) VALUES ($1, $2, $3) ON CONFLICT (model) DO NOTHING";
-    db.execute(insert, &values![model, dimension, form])?;
+    db.execute_sql(insert, &values![model, dimension, form])?;
     if let Some(VectorSpace { id, form: VectorForm::Typed, dimension }) = find_space(db, model)?
         && dimension <= MOST_HALVED
     {

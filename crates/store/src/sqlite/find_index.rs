@@ -102,7 +102,7 @@ impl FindIndex {
         Ok(Self { link: SqliteLink::new(&path, Some(connection)), new_words: NewWords::default() })
     }
 
-    pub(super) fn db(&self) -> &dyn DatabaseLink {
+    pub(super) fn database_link(&self) -> &dyn DatabaseLink {
         &self.link
     }
 
@@ -111,7 +111,7 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn read_sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
-        let sources = self.db().all(&format!("SELECT {COLUMNS} FROM source"), &[], read_source)?;
+        let sources = self.database_link().all(&format!("SELECT {COLUMNS} FROM source"), &[], read_source)?;
         Ok(sources.into_iter().map(|(id, source)| (source.key.clone(), (id, source))).collect())
     }
 
@@ -144,7 +144,11 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn find_source(&self, key: &str) -> Result<Option<(i64, FindSource)>, ArchiveError> {
-        self.db().first_value(&format!("SELECT {COLUMNS} FROM source WHERE key = $1"), &values![key], read_source)
+        self.database_link().first_value(
+            &format!("SELECT {COLUMNS} FROM source WHERE key = $1"),
+            &values![key],
+            read_source,
+        )
     }
 
     /// Saves `source`, replacing an older one with the same key. Returns its number.
@@ -162,7 +166,7 @@ impl FindIndex {
         let checksum = checksum.cast_signed();
         let active = active.as_slice();
         let values = values![key, project, session, title, stamp, *n_lines, *n_bytes, checksum, active];
-        self.db().query_number(PUT, &values)
+        self.database_link().query_number(PUT, &values)
     }
 
     /// Whether the archive's sessions of `project`, or of all projects, were indexed when the archive had this mark.
@@ -171,7 +175,7 @@ impl FindIndex {
     /// When the index cannot be read.
     pub fn has_indexed_archive(&self, project: Option<&str>, mark: &str) -> Result<bool, ArchiveError> {
         const FIND: &str = "SELECT count(*) FROM kept WHERE project IN ('', $1) AND mark = $2";
-        Ok(self.db().query_number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
+        Ok(self.database_link().query_number(FIND, &values![project.unwrap_or_default(), mark])? > 0)
     }
 
     /// Records that the archive's sessions of `project`, or of all projects, are indexed as of this mark.
@@ -180,7 +184,7 @@ impl FindIndex {
     /// When the index cannot be written.
     pub fn note_indexed_archive(&mut self, project: Option<&str>, mark: &str) -> Result<(), ArchiveError> {
         const PUT: &str = "INSERT OR REPLACE INTO kept (project, mark) VALUES ($1, $2)";
-        self.link.execute(PUT, &values![project.unwrap_or_default(), mark]).map(|_| ())
+        self.link.execute_sql(PUT, &values![project.unwrap_or_default(), mark]).map(|_| ())
     }
 
     /// Drops the places of the source with this number, and the texts that no other source has.
@@ -190,9 +194,9 @@ impl FindIndex {
     pub fn drop_texts(&mut self, source: i64) -> Result<(), ArchiveError> {
         const DROP: &str = "DELETE FROM document WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM place WHERE place.document = document.id)";
         let find = "SELECT DISTINCT document FROM place WHERE source = $1";
-        let documents = self.db().all(find, &values![source], Row::get::<i64>)?;
-        self.link.execute("DELETE FROM place WHERE source = $1", &values![source])?;
-        self.link.execute(DROP, &[Value::list_of(documents)]).map(|_| ())
+        let documents = self.database_link().all(find, &values![source], Row::get::<i64>)?;
+        self.link.execute_sql("DELETE FROM place WHERE source = $1", &values![source])?;
+        self.link.execute_sql(DROP, &[Value::list_of(documents)]).map(|_| ())
     }
 
     /// Drops the source with this number, and its texts.
@@ -201,7 +205,7 @@ impl FindIndex {
     /// When the index cannot be written.
     pub fn drop_source(&mut self, source: i64) -> Result<(), ArchiveError> {
         self.drop_texts(source)?;
-        self.link.execute("DELETE FROM source WHERE id = $1", &values![source]).map(|_| ())
+        self.link.execute_sql("DELETE FROM source WHERE id = $1", &values![source]).map(|_| ())
     }
 
     /// Indexes `text`, which is at `place` in `project`.
@@ -212,13 +216,17 @@ impl FindIndex {
         const PUT: &str =
             "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES ($1, $2, $3, $4, $5)";
         let key = text.key.cast_signed();
-        let known = self.db().first_value("SELECT id FROM document WHERE key = $1", &values![key], Row::get::<i64>)?;
+        let known = self.database_link().first_value(
+            "SELECT id FROM document WHERE key = $1",
+            &values![key],
+            Row::get::<i64>,
+        )?;
         let document = match known {
             Some(document) => document,
             None => self.add_document(project, key, text)?,
         };
         let FindPlace { source, line, at, start } = place;
-        self.link.execute(PUT, &values![source, line, at, document, start]).map(|_| ())
+        self.link.execute_sql(PUT, &values![source, line, at, document, start]).map(|_| ())
     }
 
     fn add_document(&mut self, project: &str, key: i64, text: &FindText<'_>) -> Result<i64, ArchiveError> {
@@ -226,11 +234,12 @@ impl FindIndex {
             "INSERT INTO document (key, kind, speaker, tool, time) VALUES ($1, $2, $3, $4, $5) RETURNING id";
         let about = filter_terms(project, text);
         let FindText { kind, speaker, tool, time, text, .. } = text;
-        let id = self.db().query_number(PUT, &values![key, *kind, *speaker, *tool, *time])?;
+        let id = self.database_link().query_number(PUT, &values![key, *kind, *speaker, *tool, *time])?;
         let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let words = terms::index_text(text.get(..end).unwrap_or_default());
         self.new_words.add(&words);
-        self.link.execute("INSERT INTO words (rowid, text, about) VALUES ($1, $2, $3)", &values![id, words, about])?;
+        self.link
+            .execute_sql("INSERT INTO words (rowid, text, about) VALUES ($1, $2, $3)", &values![id, words, about])?;
         Ok(id)
     }
 }

@@ -129,8 +129,8 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn search(&self, query: &FindQuery<'_>) -> Result<Vec<FindHit>, ArchiveError> {
-        let found = matching_documents(self.db(), query)?;
-        let hits = found.into_iter().map(|document| read_hit(self.db(), document));
+        let found = matching_documents(self.database_link(), query)?;
+        let hits = found.into_iter().map(|document| read_hit(self.database_link(), document));
         hits.filter_map(Result::transpose).collect()
     }
 }

@@ -58,10 +58,10 @@ impl NewWords {
             }
             let older = db.all("SELECT words FROM vocabulary WHERE id = $1", &values![id], Row::get::<String>)?;
             words = merge_words(older.iter().map(String::as_str).chain([&*words]).flat_map(str::lines));
-            db.execute("DELETE FROM vocabulary WHERE id = $1", &values![id])?;
+            db.execute_sql("DELETE FROM vocabulary WHERE id = $1", &values![id])?;
         }
         let n_bytes = words.len() as u64;
-        db.execute("INSERT INTO vocabulary (n_bytes, words) VALUES ($1, $2)", &values![n_bytes, words])?;
+        db.execute_sql("INSERT INTO vocabulary (n_bytes, words) VALUES ($1, $2)", &values![n_bytes, words])?;
         self.new.clear();
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
@@ -138,11 +138,11 @@ mod tests {
         let mut words = NewWords::default();
         for n in 0..500 {
             words.add(&format!("common word{n} {n}"));
-            words.write(index.db()).unwrap();
+            words.write(index.database_link()).unwrap();
         }
-        let lists = index.db().query_number("SELECT count(*) FROM vocabulary", &[]).unwrap();
+        let lists = index.database_link().query_number("SELECT count(*) FROM vocabulary", &[]).unwrap();
         assert!(lists < 12, "{lists}");
-        let found = |part, place| words_with(index.db(), part, place, 3).unwrap();
+        let found = |part, place| words_with(index.database_link(), part, place, 3).unwrap();
         assert_eq!(found("ord49", PartPosition::Anywhere), ["word49", "word490", "word491"]);
         assert_eq!(found("ord49", PartPosition::Beginning), [""; 0]);
         assert_eq!(found("word4", PartPosition::Beginning), ["word4", "word40", "word41"]);
@@ -151,7 +151,7 @@ mod tests {
         words.add("unwritten");
         words.clear();
         words.add("common written");
-        words.write(index.db()).unwrap();
+        words.write(index.database_link()).unwrap();
         assert_eq!(found("written", PartPosition::Anywhere), ["written"]);
     }
 

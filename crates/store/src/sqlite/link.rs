@@ -79,7 +79,7 @@ impl SqliteLink {
 }
 
 impl DatabaseLink for SqliteLink {
-    fn dialect(&self) -> Dialect {
+    fn sql_dialect(&self) -> Dialect {
         Dialect::Sqlite
     }
 
@@ -102,7 +102,7 @@ impl DatabaseLink for SqliteLink {
         })
     }
 
-    fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
+    fn execute_sql(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError> {
         let mut n_changed = 0;
         self.run(sql, values, &mut |statement, values| {
             n_changed += statement.execute(params_from_iter(values)).or_archive_error(&self.path)? as u64;

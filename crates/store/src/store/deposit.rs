@@ -123,7 +123,7 @@ impl Store {
         }
     }
 
-    /// Carries out `put` behind what was gathered, for the last word counts.
+    /// Runs `put` after sending the gathered entries, because the last write wins.
     pub(super) fn put_after_gathered<T>(
         &mut self,
         put: impl FnOnce(&mut Self) -> Result<T, ArchiveError>,

@@ -29,11 +29,11 @@ pub(crate) enum TermMatch {
 
 /// The documents that a query admits, as a condition on `document` of the parameters that [`filter_values`] gives.
 pub(crate) fn filter_condition(dialect: Dialect) -> String {
-    let of_session = dialect.pick("IN (SELECT value FROM json_each($3))", "= ANY($3)");
+    let of_session = dialect.pick_value("IN (SELECT value FROM json_each($3))", "= ANY($3)");
     format!(
         "($1::text IS NULL OR document.kind = $1) AND ($2::text IS NULL OR document.speaker = $2)
         AND ({} IS NULL OR document.session {of_session})",
-        dialect.pick("$3", "$3::text[]")
+        dialect.pick_value("$3", "$3::text[]")
     )
 }
 
@@ -42,7 +42,9 @@ pub(crate) fn filter_values(dialect: Dialect, query: &Query<'_>) -> [Value; 3] {
     let sessions = match query.sessions {
         [] => Value::Null,
         // A list of texts always becomes JSON.
-        sessions => dialect.pick(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list_of(sessions)),
+        sessions => {
+            dialect.pick_value(serde_json::to_string(sessions).unwrap_or_default().into(), Value::list_of(sessions))
+        }
     };
     [query.kind.map(DocumentKind::name).into(), query.speaker.into(), sessions]
 }

@@ -21,7 +21,7 @@ pub(super) fn read_hits(
     let bodies = format!(
         "SELECT body.id, digest, codec, content, bytes, document.id, {}
         FROM document JOIN body ON body.id = document.body WHERE document.id = ANY($1)",
-        removed_by_column(db.dialect())
+        removed_by_column(db.sql_dialect())
     );
     for (body, id, operation) in
         db.all(&bodies, &wanted(), |row| Ok((lines::read_line_row(row)?, row.get::<i64>()?, row.get()?)))?
@@ -48,5 +48,5 @@ pub(super) fn read_hits(
 
 /// The column of a record by which the index names it.
 pub(super) fn record_id_column(db: &dyn DatabaseLink) -> &'static str {
-    db.dialect().pick("seq", "id")
+    db.sql_dialect().pick_value("seq", "id")
 }

@@ -1,9 +1,9 @@
 //! The index that a search goes by, brought up to date.
 //!
-//! A deposit leaves it alone, so that a rewrite does not wait for it; each search first reads what has come since the
-//! last one. In a file the numbers of the last line and the last record that are indexed tell what that is; on a server,
-//! where the number of a row says nothing of when it was committed, a list. Vocabulary lies in a table of its own, by which
-//! words are found that a longer one contains.
+//! Deposits do not update the index, so that a rewrite is fast; each search first indexes the entries added since the
+//! last one. In a file, the numbers of the last indexed line and record show which these are; on a server, where row
+//! numbers do not follow the order of commits, a list does. Vocabulary lies in a table of its own, by which longer
+//! words that contain the one searched for are found.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ const ON_A_SERVER: u32 = 1000;
 /// The number of known words that are remembered before they are forgotten again.
 const MOST_WORDS: usize = 1 << 20;
 
-/// After how many entries a server is told to count again what it has.
+/// The number of new entries after which a server is asked to update its statistics.
 const MANY: u64 = 1000;
 
 const DOCUMENTS: InsertStatement<'_> = InsertStatement {
@@ -42,7 +42,7 @@ const VOCABULARY: InsertStatement<'_> =
 
 /// The number of lines and records still to be indexed.
 pub(super) fn count_unindexed(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
-    let sql = db.dialect().pick(
+    let sql = db.sql_dialect().pick_value(
         "SELECT (SELECT count(*) FROM body WHERE id > indexed.body
                 AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id))
             + (SELECT count(*) FROM record WHERE seq > indexed.record) FROM indexed",
@@ -51,8 +51,8 @@ pub(super) fn count_unindexed(db: &dyn DatabaseLink) -> Result<u64, ArchiveError
     db.query_number(sql, &[]).map(i64::cast_unsigned)
 }
 
-/// Brings the index up to date. `progress` is told how many of how many entries are done, and may end it; what was
-/// indexed by then stays so.
+/// Brings the index up to date. `progress` receives the number of indexed and of all entries, and may stop; what was
+/// indexed by then stays indexed.
 pub(super) fn update_index(
     db: &dyn DatabaseLink,
     total: u64,
@@ -71,8 +71,8 @@ pub(super) fn update_index(
             break;
         }
     }
-    if n_done >= MANY && db.dialect() != Dialect::Sqlite {
-        // By which the server chooses how to go about a search. Who may not tell it to is not stopped by that.
+    if n_done >= MANY && db.sql_dialect() != Dialect::Sqlite {
+        // The server plans searches by these statistics. A user without the right to update them can still search.
         drop(db.run_batch("ANALYZE words, document, word"));
     }
     Ok(())
@@ -93,22 +93,22 @@ fn index_portion(
     read: &Reader<'_>,
     known: &mut HashSet<String>,
 ) -> Result<u64, ArchiveError> {
-    let entries = db.dialect().pick(next_in_a_file as fn(&dyn DatabaseLink) -> _, next_on_a_server)(db)?;
+    let entries = db.sql_dialect().pick_value(next_in_a_file as fn(&dyn DatabaseLink) -> _, next_on_a_server)(db)?;
     if entries.is_empty() {
         return Ok(0);
     }
     let documents = read_documents(db, lines, &entries, read)?;
-    if db.dialect() != Dialect::Sqlite {
+    if db.sql_dialect() != Dialect::Sqlite {
         // One that was replaced since may have been indexed in between.
-        db.execute("DELETE FROM document WHERE record = ANY($1)", &[Value::list_of(records_of(&entries))])?;
+        db.execute_sql("DELETE FROM document WHERE record = ANY($1)", &[Value::list_of(records_of(&entries))])?;
     }
     store_documents(db, documents, known)?;
-    if db.dialect() == Dialect::Sqlite {
+    if db.sql_dialect() == Dialect::Sqlite {
         let last_body = entries.iter().rev().find_map(|entry| entry.body);
         let mark = "UPDATE indexed SET body = coalesce($1, body), record = coalesce($2, record)";
-        db.execute(mark, &values![last_body, records_of(&entries).last()])?;
+        db.execute_sql(mark, &values![last_body, records_of(&entries).last()])?;
     } else {
-        db.execute(
+        db.execute_sql(
             "DELETE FROM unindexed WHERE seq = ANY($1)",
             &[Value::list_of(entries.iter().map(|entry| entry.seq))],
         )?;
@@ -151,7 +151,7 @@ fn next_on_a_server(db: &dyn DatabaseLink) -> Result<Vec<UnindexedEntry>, Archiv
     })
 }
 
-/// The documents of the entries, in their order. A damaged entry has none; whoever reads it gets the error.
+/// The documents of the entries, in their order. A damaged entry has none; reading it reports the error.
 fn read_documents(
     db: &dyn DatabaseLink,
     lines: &mut LineLoader,
@@ -196,14 +196,14 @@ fn store_documents(
                 new_words.insert(word.to_owned());
             }
         }
-        match db.dialect() {
+        match db.sql_dialect() {
             Dialect::Sqlite => words.push(values![id, text].to_vec()),
             #[cfg(feature = "postgres")]
             Dialect::Postgres => crate::postgres::words::add_pieces(&mut words, id, &text),
         }
     }
     db.insert(&DOCUMENTS, rows)?;
-    match db.dialect() {
+    match db.sql_dialect() {
         Dialect::Sqlite => db.insert(&WORDS, words)?,
         #[cfg(feature = "postgres")]
         Dialect::Postgres => db.insert(&crate::postgres::words::INSERT, words)?,

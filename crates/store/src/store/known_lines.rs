@@ -32,7 +32,7 @@ impl KnownLines {
 
     /// Reads what was stored since, before `n_lines` are asked for.
     pub(super) fn catch_up(&mut self, db: &dyn DatabaseLink, n_lines: usize) -> Result<(), ArchiveError> {
-        if self.is_current || db.dialect() != Dialect::Sqlite {
+        if self.is_current || db.sql_dialect() != Dialect::Sqlite {
             return Ok(());
         }
         let last = db.query_number(LAST_LINE, &[])?;
@@ -64,7 +64,7 @@ impl KnownLines {
     }
 }
 
-/// As much of a digest as tells it from most others.
+/// The first 8 bytes of a digest, which distinguish it from nearly all others.
 fn digest_prefix(digest: &Digest) -> u64 {
     digest.as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
 }

@@ -154,7 +154,7 @@ pub(crate) fn find_line_ids(
     let (sql, values) = match digests {
         DigestSelection::Listed(digests) => (KNOWN, vec![Value::list_of(digests.iter().copied())]),
         DigestSelection::Between(range) => {
-            (db.dialect().pick(file, server), values![*range.start(), *range.end(), AT_MOST].to_vec())
+            (db.sql_dialect().pick_value(file, server), values![*range.start(), *range.end(), AT_MOST].to_vec())
         }
     };
     db.all(sql, &values, |row| Ok((row.get()?, row.get()?)))

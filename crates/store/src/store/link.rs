@@ -1,12 +1,12 @@
 //! A connection to a database, as the store needs it: statements, rows, and transactions.
 //!
-//! Statements are written as PostgreSQL reads them; that of `SQLite` drops the casts. What both databases do not have alike
-//! is picked by the [`Dialect`].
+//! Statements are written in PostgreSQL's dialect; the link to `SQLite` drops the casts. Differences between the
+//! databases are picked by the [`Dialect`].
 
 use super::value::{Row, RowDamage, Value};
 use crate::ArchiveError;
 
-/// Which database it is.
+/// The kind of database behind a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Sqlite,
@@ -16,7 +16,7 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// The value for this database.
-    pub(crate) fn pick<T>(self, sqlite: T, postgres: T) -> T {
+    pub(crate) fn pick_value<T>(self, sqlite: T, postgres: T) -> T {
         match self {
             Self::Sqlite => {
                 drop(postgres);
@@ -31,13 +31,13 @@ impl Dialect {
 /// The other transactions that a transaction keeps out. A file has one writer at a time in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockScope {
-    /// Whatever drops or moves what is there: for a deposit, of which many go on at a time.
+    /// Sweeps and moves of lines, while other deposits go on.
     Drops,
     /// All other transactions.
     All,
-    /// Drops, and whoever else indexes.
+    /// Sweeps and moves of lines, and other updates of the index.
     Indexing,
-    /// Whoever else makes or changes the tables.
+    /// Others that make or change the tables.
     #[cfg(feature = "postgres")]
     Tables,
 }
@@ -68,7 +68,7 @@ impl InsertStatement<'_> {
 
 /// A connection.
 pub(crate) trait DatabaseLink: Send {
-    fn dialect(&self) -> Dialect;
+    fn sql_dialect(&self) -> Dialect;
 
     /// Calls `each` with the rows that a statement gives. Of `column = ANY($1)` with a list there may be as many statements
     /// as items.
@@ -80,12 +80,12 @@ pub(crate) trait DatabaseLink: Send {
     ) -> Result<(), ArchiveError>;
 
     /// The number of rows that a statement changes. It is run as in [`DatabaseLink::each_row`].
-    fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
+    fn execute_sql(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
     /// Stores `rows`; the number of them that are new.
     fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
 
-    /// Carries out statements without parameters, each as it stands.
+    /// Runs statements without parameters, unchanged.
     fn run_batch(&self, sql: &str) -> Result<(), ArchiveError>;
 
     /// Begins a transaction.
@@ -100,8 +100,8 @@ pub(crate) trait DatabaseLink: Send {
     /// Ends the transaction, where one is open, as if it had never been.
     fn rollback(&self) -> Result<(), ArchiveError>;
 
-    /// From here on, until [`DatabaseLink::release_snapshot`], reads what stands there now, where others could not be read otherwise while
-    /// somebody writes.
+    /// Keeps reads at the current state until [`DatabaseLink::release_snapshot`], for databases that could not be read
+    /// during a write.
     fn pin_snapshot(&self) -> Result<(), ArchiveError> {
         Ok(())
     }
@@ -111,15 +111,15 @@ pub(crate) trait DatabaseLink: Send {
         Ok(())
     }
 
-    /// Carries out reads that belong together, as it all stands at one time where that can be.
+    /// Runs reads that belong together, on one snapshot if the database has such.
     fn read_consistently(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
         read()
     }
 
-    /// The error for what is there and nobody stored.
+    /// The error for stored data that was altered.
     fn damage_error(&self, detail: RowDamage) -> ArchiveError;
 
-    /// The error for what another process keeps from being done.
+    /// The error for a lock that another process holds.
     fn lock_error(&self) -> ArchiveError;
 }
 
@@ -156,7 +156,7 @@ impl dyn DatabaseLink + '_ {
 
     /// Numbers for `n` new rows of `table` that no other has or had.
     pub(crate) fn reserve_ids(&self, table: &str, n: usize) -> Result<Vec<i64>, ArchiveError> {
-        let last = match (self.dialect(), table) {
+        let last = match (self.sql_dialect(), table) {
             #[cfg(feature = "postgres")]
             (Dialect::Postgres, table) => {
                 let sequence = if table == "pack" { "'pack_id'" } else { "pg_get_serial_sequence($2, 'id')" };

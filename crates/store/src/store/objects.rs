@@ -54,8 +54,8 @@ pub(crate) fn find_heads(
     })
 }
 
-/// A mark of the objects of a kind. Each that is put has a number of its own, higher than any before it, so that how many
-/// there are and which is the newest tells all; its checksum tells it from that of another archive at the same place.
+/// A mark of the objects of a kind. Each new object has a higher number than all before it, so the count and the newest
+/// number identify the state; its checksum distinguishes it from another archive in the same place.
 pub(crate) fn objects_mark(db: &dyn DatabaseLink, kind: ObjectKind) -> Result<String, ArchiveError> {
     let n_objects = db.query_number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
     let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
@@ -64,7 +64,7 @@ pub(crate) fn objects_mark(db: &dyn DatabaseLink, kind: ObjectKind) -> Result<St
     Ok(format!("{n_objects} {seq} {checksum:?}"))
 }
 
-/// Stores `object` in the place of an older one of its kind and key.
+/// Stores `object`, replacing an older one of its kind and key.
 pub(crate) fn put_object(db: &dyn DatabaseLink, packer: &mut Packer, object: &Object) -> Result<(), ArchiveError> {
     if let Some(LineId(id)) = missing_line(db, &object.lines)? {
         return Err(ArchiveError::NoSuchLine { id });
@@ -72,18 +72,18 @@ pub(crate) fn put_object(db: &dyn DatabaseLink, packer: &mut Packer, object: &Ob
     let row = PackedObject::pack(object, packer)?;
     let PackedObject { label: ObjectLabel { kind, key, group, head, checksum }, codec, bytes, content } = row;
     drop_object(db, kind, key)?;
-    db.execute(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;
+    db.execute_sql(INSERT, &values![kind.name(), key, group, head, checksum, codec, bytes, content])?;
     Ok(())
 }
 
 /// Drops the object of this kind with this key.
 pub(crate) fn drop_object(db: &dyn DatabaseLink, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
-    db.execute(DROP, &values![key, kind.name()]).map(|_| ())
+    db.execute_sql(DROP, &values![key, kind.name()]).map(|_| ())
 }
 
 /// The first of `lines` that is not there. In a file, lines that were put one after the other are looked for together.
 fn missing_line(db: &dyn DatabaseLink, lines: &[LineId]) -> Result<Option<LineId>, ArchiveError> {
-    if db.dialect() != Dialect::Sqlite {
+    if db.sql_dialect() != Dialect::Sqlite {
         let missing = "SELECT wanted.id FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
             WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.id = wanted.id) ORDER BY place LIMIT 1";
         return db.first_value(missing, &[Value::list_of(lines.iter().copied())], Row::get);

@@ -19,7 +19,7 @@ const TYPED: &str = "id text, verb text, command text, session text, time text, 
     source_bytes bigint, output_path bytea, output_digest bytea, output_bytes bigint, session_ids text, report text, \
     cuts bytea, tokens_before bigint, tokens_after bigint, ";
 
-/// Which originals an operation took out, by its id.
+/// The condition for the originals that an operation took out, by its id, for a file and for a server.
 const OF_OPERATION: [&str; 2] = [
     "seq BETWEEN (SELECT first_original FROM operation WHERE id = $1)
         AND (SELECT last_original FROM operation WHERE id = $1)",
@@ -48,25 +48,26 @@ pub(crate) fn find_operations(
     db: &dyn DatabaseLink,
     wanted: OperationSelection<'_>,
 ) -> Result<Vec<Operation>, ArchiveError> {
-    let dialect = db.dialect();
+    let dialect = db.sql_dialect();
     let (which, values) = operations_condition(dialect, wanted);
     db.all(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, read_operation)
 }
 
-/// Which rows are asked for, as a condition and an order. An index of a server has but the beginning, or a digest, of what
-/// may be long.
+/// The condition and the order that select the `wanted` operations. An index of a server has but the beginning, or a
+/// digest, of what may be long.
 pub(crate) fn operations_condition(dialect: Dialect, wanted: OperationSelection<'_>) -> (String, Vec<Value>) {
-    let at =
-        |place: &str| dialect.pick(format!("output_path = {place}"), format!("sha256(output_path) = sha256({place})"));
+    let at = |place: &str| {
+        dialect.pick_value(format!("output_path = {place}"), format!("sha256(output_path) = sha256({place})"))
+    };
     match wanted {
         OperationSelection::All => ("TRUE ORDER BY seq".to_owned(), Vec::new()),
         OperationSelection::Named(id) => {
             // Ids are of ASCII.
-            let begins = dialect.pick("id >= $1 AND id < $1 || x'7f'", "starts_with(id, $1)");
+            let begins = dialect.pick_value("id >= $1 AND id < $1 || x'7f'", "starts_with(id, $1)");
             (format!("{begins} ORDER BY id LIMIT $2::bigint"), values![id, AT_MOST].to_vec())
         }
         OperationSelection::Of(session) => {
-            let of = dialect.pick("session = $1", "left(session, 64) = left($1, 64) AND session = $1");
+            let of = dialect.pick_value("session = $1", "left(session, 64) = left($1, 64) AND session = $1");
             (format!("{of} ORDER BY seq"), values![session].to_vec())
         }
         OperationSelection::At(path) => (format!("{} ORDER BY seq", at("$1")), values![path].to_vec()),
@@ -114,8 +115,8 @@ pub(crate) fn put_operation(
         part.map(|(first, _)| first),
     ]
     .to_vec();
-    let last = db.dialect().pick("first_original bigint, last_original bigint", "part bigint");
-    if db.dialect() == Dialect::Sqlite {
+    let last = db.sql_dialect().pick_value("first_original bigint, last_original bigint", "part bigint");
+    if db.sql_dialect() == Dialect::Sqlite {
         row.push(part.map(|(_, last)| last).into());
     }
     let columns = format!("{TYPED}{last}");
@@ -141,7 +142,7 @@ pub(crate) fn replace_texts(db: &dyn DatabaseLink, operation: &Operation) -> Res
     let Operation { id, command, source, output, .. } = operation;
     let cuts = cuts::pack(&operation.cuts).map_err(compression_error)?;
     let update = "UPDATE operation SET command = $2, cuts = $3, source_digest = $4, output_digest = $5 WHERE id = $1";
-    db.execute(update, &values![id, command, cuts, source.digest, output.digest])?;
+    db.execute_sql(update, &values![id, command, cuts, source.digest, output.digest])?;
     Ok(())
 }
 
@@ -150,7 +151,7 @@ pub(crate) fn find_originals(
     db: &dyn DatabaseLink,
     wanted: OriginalSelection<'_>,
 ) -> Result<Vec<StoredOriginal>, ArchiveError> {
-    let (which, values) = originals_condition(db.dialect(), wanted);
+    let (which, values) = originals_condition(db.sql_dialect(), wanted);
     let sql = format!("SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original WHERE {which}");
     db.all(&sql, &values, |row| {
         let (digest, bytes, uuid) = (row.get()?, row.get()?, row.get()?);
@@ -158,25 +159,25 @@ pub(crate) fn find_originals(
     })
 }
 
-/// Which originals are asked for, as a condition and an order. An index of a file has but the first 8 bytes.
+/// The condition and the order that select the `wanted` originals. An index of a file has but the first 8 bytes.
 pub(crate) fn originals_condition(dialect: Dialect, wanted: OriginalSelection<'_>) -> (String, Vec<Value>) {
     let (sql, value) = match wanted {
         OriginalSelection::Uuid(uuid) => (
-            dialect.pick(
+            dialect.pick_value(
                 "substr(uuid, 1, 8) = substr($1, 1, 8) AND uuid = $1 ORDER BY seq DESC",
                 "left(uuid, 64) = left($1, 64) AND uuid = $1 ORDER BY seq DESC",
             ),
             uuid.into(),
         ),
         OriginalSelection::Line(line) => (
-            dialect.pick(
+            dialect.pick_value(
                 "substr(digest, 1, 8) = substr($1, 1, 8) AND digest = $1 ORDER BY seq DESC",
                 "body = (SELECT id FROM body WHERE digest = $1) ORDER BY seq DESC",
             ),
             line.into(),
         ),
         OriginalSelection::ReplacedBy(line) => (
-            dialect.pick(
+            dialect.pick_value(
                 "substr(replaced_by, 1, 8) = substr($1, 1, 8) AND replaced_by = $1 ORDER BY seq DESC LIMIT 1",
                 "replaced_by = $1 ORDER BY seq DESC LIMIT 1",
             ),
@@ -184,7 +185,7 @@ pub(crate) fn originals_condition(dialect: Dialect, wanted: OriginalSelection<'_
         ),
         OriginalSelection::Operation(id) => {
             let [file, server] = OF_OPERATION;
-            return (format!("{} ORDER BY seq", dialect.pick(file, server)), values![id].to_vec());
+            return (format!("{} ORDER BY seq", dialect.pick_value(file, server)), values![id].to_vec());
         }
         OriginalSelection::Nobodys => return ("operation IS NULL ORDER BY seq".to_owned(), Vec::new()),
     };
@@ -199,7 +200,7 @@ pub(crate) fn put_originals(
 ) -> Result<(), ArchiveError> {
     let n_rows = rows.len() as u64;
     let mut columns = "body bigint, uuid text, replaced_by bytea";
-    if db.dialect() != Dialect::Sqlite {
+    if db.sql_dialect() != Dialect::Sqlite {
         if part.is_none() {
             let new = db.query_number("SELECT nextval('part')", &[])?;
             *part = Some((new, new));
@@ -210,7 +211,7 @@ pub(crate) fn put_originals(
         columns = "body bigint, uuid text, replaced_by bytea, part bigint";
     }
     db.insert(&InsertStatement { table: "original", columns, conflict: "", on_a_server: None }, rows)?;
-    if db.dialect() == Dialect::Sqlite {
+    if db.sql_dialect() == Dialect::Sqlite {
         let last = db.query_number("SELECT max(seq) FROM original", &[])?;
         let first = last + 1 - i64::try_from(n_rows).unwrap_or(0);
         *part = Some((part.map_or(first, |(first, _)| first), last));
@@ -221,12 +222,12 @@ pub(crate) fn put_originals(
 /// Drops the originals of an operation; how many they were.
 pub(crate) fn drop_originals(db: &dyn DatabaseLink, id: &str) -> Result<u64, ArchiveError> {
     let [file, server] = OF_OPERATION;
-    db.execute(&format!("DELETE FROM original WHERE {}", db.dialect().pick(file, server)), &values![id])
+    db.execute_sql(&format!("DELETE FROM original WHERE {}", db.sql_dialect().pick_value(file, server)), &values![id])
 }
 
 /// The ids of the operations that took something out before `time`.
 pub(crate) fn operations_before(db: &dyn DatabaseLink, time: Timestamp) -> Result<Vec<String>, ArchiveError> {
-    let took = db.dialect().pick("first_original IS NOT NULL", "part IS NOT NULL");
+    let took = db.sql_dialect().pick_value("first_original IS NOT NULL", "part IS NOT NULL");
     let sql = format!("SELECT id, time FROM operation WHERE {took}");
     let all: Vec<(String, Timestamp)> = db.all(&sql, &[], |row| Ok((row.get()?, row.get()?)))?;
     Ok(all.into_iter().filter(|(_, at)| *at < time).map(|(id, _)| id).collect())
@@ -234,7 +235,7 @@ pub(crate) fn operations_before(db: &dyn DatabaseLink, time: Timestamp) -> Resul
 
 /// The newest operation that took out the line of `body`, as a column.
 pub(crate) fn removed_by_column(dialect: Dialect) -> &'static str {
-    dialect.pick(
+    dialect.pick_value(
         "(SELECT taken.operation FROM stored_original AS taken WHERE taken.operation IS NOT NULL
             AND substr(taken.digest, 1, 8) = substr(body.digest, 1, 8) AND taken.digest = body.digest
             ORDER BY taken.seq DESC LIMIT 1)",

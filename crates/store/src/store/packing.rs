@@ -14,8 +14,8 @@ use crate::pack::{FULL, OpenPack, encode_place, packs_to_merge};
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
-/// Lines that are not there. On a server they go in by their digests, so that two processes which store the same ones do not
-/// wait for each other in a circle, and on the list of what is to be indexed.
+/// New lines. On a server they are inserted in the order of their digests, so that two processes storing the same lines
+/// do not deadlock, and are added to the list of entries to index.
 const INSERT: InsertStatement<'_> = InsertStatement {
     table: "body",
     columns: "id bigint, digest bytea, bytes bigint, codec smallint, content bytea",
@@ -27,7 +27,7 @@ const INSERT: InsertStatement<'_> = InsertStatement {
     ),
 };
 
-/// Stores a pack, in the place of an older one of its number.
+/// Stores a pack, replacing an older one of its number.
 const INSERT_PACK: &str = "INSERT INTO pack (id, bytes, codec, checksum, content) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes, codec = EXCLUDED.codec, checksum = EXCLUDED.checksum,
         content = EXCLUDED.content";
@@ -134,7 +134,9 @@ impl PackWriter {
     /// large one.
     pub(crate) fn begin(db: &dyn DatabaseLink) -> Result<Self, ArchiveError> {
         let packer = Packer::new(USUAL);
-        if let Some((id, open)) = db.dialect().pick(true, false).then(|| newest_small_pack(db)).transpose()?.flatten() {
+        if let Some((id, open)) =
+            db.sql_dialect().pick_value(true, false).then(|| newest_small_pack(db)).transpose()?.flatten()
+        {
             return Ok(Self { id, open, packer, written: WrittenPacks::default() });
         }
         Ok(Self { id: new_pack_id(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
@@ -187,7 +189,7 @@ impl PackWriter {
             self.id = new_pack_id(db)?;
         }
         if !alone.is_empty() {
-            db.execute(MOVE_LINES, &[Value::list_of(alone), place_of.into()])?;
+            db.execute_sql(MOVE_LINES, &[Value::list_of(alone), place_of.into()])?;
         }
         Ok(())
     }
@@ -243,7 +245,7 @@ pub(crate) fn insert_pack(
     let bytes = content.len() as u64;
     let content = content.to_vec();
     drop(pack);
-    db.execute(INSERT_PACK, &values![id, n_bytes, codec, checksum, content])?;
+    db.execute_sql(INSERT_PACK, &values![id, n_bytes, codec, checksum, content])?;
     Ok(StoredPack { bytes, digest })
 }
 
@@ -293,15 +295,15 @@ fn merge_once(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
             merged.add(line, bytes);
             moved.push(line);
         }
-        db.execute(DROP_PACK, &values![*id])?;
+        db.execute_sql(DROP_PACK, &values![*id])?;
     }
-    db.execute(MOVE_LINES, &[Value::list_of(moved), encode_place(new).into()])?;
+    db.execute_sql(MOVE_LINES, &[Value::list_of(moved), encode_place(new).into()])?;
     insert_pack(db, &mut Packer::new(THOROUGH), new, merged)?;
     Ok(group.len() as u64)
 }
 
-/// Writes packs again, under their numbers so that no line moves: each of their lines as `change` gives it, without those
-/// of which it gives nothing. By how much they are smaller.
+/// Rewrites packs under their numbers, so that no line moves: each line becomes what `change` returns, or is dropped if
+/// that is `None`. Returns the decrease in bytes.
 pub(crate) fn rewrite_packs<C>(
     db: &dyn DatabaseLink,
     packs: &BTreeMap<u64, C>,
@@ -321,7 +323,7 @@ pub(crate) fn rewrite_packs<C>(
             }
         }
         if left.is_empty() {
-            db.execute(DROP_PACK, &values![*id])?;
+            db.execute_sql(DROP_PACK, &values![*id])?;
         } else {
             after += insert_pack(db, &mut packer, *id, left)?.bytes;
         }

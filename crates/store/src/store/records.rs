@@ -56,7 +56,7 @@ pub(crate) fn each_record(
     wanted: RecordSelection<'_>,
     each: &mut EachRecord<'_>,
 ) -> Result<(), ArchiveError> {
-    for RecordStatement { which, mut values, is_portioned } in statements_for(db.dialect(), wanted) {
+    for RecordStatement { which, mut values, is_portioned } in statements_for(db.sql_dialect(), wanted) {
         let sql = format!("SELECT {COLUMNS}, seq FROM {which}");
         loop {
             let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
@@ -91,16 +91,16 @@ struct RecordStatement {
     which: String,
     /// Its values.
     values: Vec<Value>,
-    /// Whether it gives the next [`AT_A_TIME`] rows behind the number that is the last of the values.
+    /// Whether it returns the next [`AT_A_TIME`] rows after the number in the last of the values.
     is_portioned: bool,
 }
 
-/// Which rows are asked for, in as many statements as it takes.
+/// The statements that select the `wanted` records.
 fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordStatement> {
     match wanted {
         RecordSelection::Matching(RecordFilter { kind, session, speaker, last }) => {
             // An index of a server has but the beginning of what may be long.
-            let of_session = dialect.pick("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
+            let of_session = dialect.pick_value("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
             let admitted = format!(
                 "($1::text IS NULL OR kind = $1) AND ($2::text IS NULL OR {of_session})
                 AND ($3::text IS NULL OR speaker = $3)"
@@ -134,7 +134,7 @@ fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordSt
     }
 }
 
-/// Stores `records`, each in the place of an older one of its key and kind.
+/// Stores `records`, each replacing an older one of its key and kind.
 pub(crate) fn put_records(
     db: &dyn DatabaseLink,
     packer: &mut Packer,
@@ -149,7 +149,7 @@ pub(crate) fn put_records(
         if last.get(&(kind, key)) != Some(&idx) {
             continue;
         }
-        if db.dialect() == Dialect::Sqlite {
+        if db.sql_dialect() == Dialect::Sqlite {
             // The older one is dropped rather than updated, so that its index entries go with it.
             drop_record(db, kind, key)?;
         }
@@ -163,5 +163,5 @@ pub(crate) fn put_records(
 
 /// Drops the record of this kind with this key, and what is indexed of it.
 pub(crate) fn drop_record(db: &dyn DatabaseLink, kind: DocumentKind, key: Digest) -> Result<(), ArchiveError> {
-    db.execute(DROP, &values![key, kind.name()]).map(|_| ())
+    db.execute_sql(DROP, &values![key, kind.name()]).map(|_| ())
 }

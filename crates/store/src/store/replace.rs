@@ -11,9 +11,9 @@ use crate::pack::decode_place;
 use crate::{ArchiveError, LineId};
 use ctxc_transcript::text::Digest;
 
-/// Puts `lines` in the place of those of their numbers; what was indexed of them goes, and they are indexed again.
+/// Stores `lines`, replacing those of their numbers; what was indexed of them goes, and they are indexed again.
 pub(super) fn replace_lines(db: &dyn DatabaseLink, lines: &[(LineId, Vec<u8>)]) -> Result<(), ArchiveError> {
-    if db.dialect() == Dialect::Sqlite {
+    if db.sql_dialect() == Dialect::Sqlite {
         // Space that becomes free is overwritten, also that of rows which are deleted here.
         db.run_batch("PRAGMA secure_delete = ON")?;
     }
@@ -29,22 +29,22 @@ pub(super) fn replace_lines(db: &dyn DatabaseLink, lines: &[(LineId, Vec<u8>)]) 
             if let Some(pack) = decode_place(&place) {
                 in_packs.entry(pack).or_default().insert(*id, line);
             }
-            db.execute("UPDATE body SET digest = $2, bytes = $3 WHERE id = $1", &values![*id, digest, line.len()])?;
+            db.execute_sql("UPDATE body SET digest = $2, bytes = $3 WHERE id = $1", &values![*id, digest, line.len()])?;
         } else {
             let (codec, content) = packer.pack(line)?;
             let update = "UPDATE body SET digest = $2, bytes = $3, codec = $4, content = $5 WHERE id = $1";
-            db.execute(update, &values![*id, digest, line.len(), codec, content])?;
+            db.execute_sql(update, &values![*id, digest, line.len(), codec, content])?;
         }
     }
     rewrite_packs(db, &in_packs, |new, line, bytes| Some(new.get(&line).copied().unwrap_or(bytes)))?;
     let ids = || [Value::list_of(lines.iter().map(|(id, _)| *id))];
-    db.execute("DELETE FROM document WHERE body = ANY($1)", &ids())?;
-    let again = db.dialect().pick(
+    db.execute_sql("DELETE FROM document WHERE body = ANY($1)", &ids())?;
+    let again = db.sql_dialect().pick_value(
         // From there on what has no document is read again.
         "UPDATE indexed SET body = min(body, (SELECT id - 1 FROM body WHERE id = ANY($1)))",
         "INSERT INTO unindexed (body, bytes) SELECT id, bytes FROM body WHERE id = ANY($1) ORDER BY id",
     );
-    db.execute(again, &ids()).map(|_| ())
+    db.execute_sql(again, &ids()).map(|_| ())
 }
 
 /// Writes the database anew.
@@ -53,7 +53,7 @@ pub(super) fn replace_lines(db: &dyn DatabaseLink, lines: &[(LineId, Vec<u8>)]) 
 /// is never shortened otherwise. On a server, who may not write the tables anew is not stopped by that: the server does so
 /// by itself in time.
 pub(super) fn rewrite_database(db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
-    if db.dialect() != Dialect::Sqlite {
+    if db.sql_dialect() != Dialect::Sqlite {
         db.run_batch("DELETE FROM word WHERE word NOT IN (SELECT word FROM ts_stat('SELECT terms FROM words'))")?;
         drop(db.run_batch("VACUUM FULL body, pack, object, original, operation, record, document, words, word"));
         return Ok(());

@@ -5,7 +5,7 @@ use super::link::{DatabaseLink, Dialect};
 use super::value::{Row, values};
 use crate::{ArchiveError, Query, terms};
 
-/// The most longer words that one word of a query stands for.
+/// The maximum number of longer words that replace one word of a query.
 const MOST_LONGER: u32 = 200;
 
 /// The numbers of the documents that `query` finds, best first.
@@ -15,7 +15,7 @@ pub(super) fn find_matching(db: &dyn DatabaseLink, query: &Query<'_>) -> Result<
     if terms.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
-    let run = |terms: &[Vec<Phrase>], wanted| match db.dialect() {
+    let run = |terms: &[Vec<Phrase>], wanted| match db.sql_dialect() {
         Dialect::Sqlite => crate::sqlite::search::find_documents(db, query, terms, wanted),
         #[cfg(feature = "postgres")]
         Dialect::Postgres => crate::postgres::search::find_documents(db, query, terms, wanted),
@@ -38,16 +38,16 @@ pub(super) fn find_matching(db: &dyn DatabaseLink, query: &Query<'_>) -> Result<
 
 /// The numbers of the documents that `query` admits, whatever they say, newest first.
 pub(super) fn list_admitted(db: &dyn DatabaseLink, query: &Query<'_>) -> Result<Vec<i64>, ArchiveError> {
-    let admitted = filter_condition(db.dialect());
+    let admitted = filter_condition(db.sql_dialect());
     let sql = format!("SELECT document.id FROM document WHERE {admitted} ORDER BY document.id DESC LIMIT $4::bigint");
-    let [kind, speaker, sessions] = filter_values(db.dialect(), query);
+    let [kind, speaker, sessions] = filter_values(db.sql_dialect(), query);
     db.all(&sql, &[kind, speaker, sessions, query.limit.into()], Row::get)
 }
 
 /// The ways in which an entry has `term` as part of longer words too: the first word may have something before it, the
 /// last something behind it.
 fn longer_word_phrases(db: &dyn DatabaseLink, term: &[String]) -> Result<Vec<Phrase>, ArchiveError> {
-    let dialect = db.dialect();
+    let dialect = db.sql_dialect();
     let vocabulary = |has: &str, word: &String| {
         let sql = format!("SELECT word FROM word WHERE {has} ORDER BY length(word) LIMIT $2::bigint");
         db.all(&sql, &values![word, MOST_LONGER], Row::get::<String>)
@@ -55,11 +55,11 @@ fn longer_word_phrases(db: &dyn DatabaseLink, term: &[String]) -> Result<Vec<Phr
     let longer: Vec<Phrase> = match term {
         [] => Vec::new(),
         [word] => {
-            let words = vocabulary(dialect.pick("instr(word, $1) > 0", "strpos(word, $1) > 0"), word)?;
+            let words = vocabulary(dialect.pick_value("instr(word, $1) > 0", "strpos(word, $1) > 0"), word)?;
             words.into_iter().map(|word| Phrase { words: vec![word], last: LastWordMatch::Whole }).collect()
         }
         [first, rest @ ..] => {
-            let ends = dialect.pick("substr(word, -length($1)) = $1", "right(word, length($1)) = $1");
+            let ends = dialect.pick_value("substr(word, -length($1)) = $1", "right(word, length($1)) = $1");
             let phrase = |word| Phrase {
                 words: std::iter::once(word).chain(rest.iter().cloned()).collect(),
                 last: LastWordMatch::Beginning,

@@ -26,7 +26,7 @@ impl VectorSpace {
     /// The table that holds them.
     pub(crate) fn table_name(&self, dialect: Dialect) -> &'static str {
         match self.form {
-            VectorForm::Bytes => dialect.pick("vector", "vector_bytes"),
+            VectorForm::Bytes => dialect.pick_value("vector", "vector_bytes"),
             #[cfg(feature = "postgres")]
             VectorForm::Typed => "vector_typed",
         }
@@ -35,7 +35,7 @@ impl VectorSpace {
 
 /// The space of `model`; `None` where there are no vectors of it.
 pub(crate) fn find_space(db: &dyn DatabaseLink, model: &str) -> Result<Option<VectorSpace>, ArchiveError> {
-    let form = db.dialect().pick("'bytes'", "form");
+    let form = db.sql_dialect().pick_value("'bytes'", "form");
     let sql = format!("SELECT id, dimension, {form} FROM space WHERE model = $1");
     db.first_value(&sql, &values![model], |row| {
         let (id, dimension) = (row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(0));

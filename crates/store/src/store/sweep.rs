@@ -28,9 +28,9 @@ pub(super) fn sweep_archive(
 
 /// Gives back the space that is free, also what an earlier sweep could not give back.
 fn release_space(db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
-    if db.dialect() != Dialect::Sqlite {
-        // The server uses the space again; it gives none back to the system by this. It does so by itself in time, and for
-        // who may not tell it to.
+    if db.sql_dialect() != Dialect::Sqlite {
+        // The server reuses the space but does not return it to the system. It vacuums by itself in time, also for
+        // users without the right to ask for it.
         drop(db.run_batch("VACUUM ANALYZE body, pack, object, original, record, document, words"));
     } else if db.query_number("PRAGMA freelist_count", &[])? > 0 {
         // Both give space back: the one that of the file, the other that of its log.
@@ -44,7 +44,7 @@ fn drop_selected(db: &dyn DatabaseLink, cleanup: &CleanupLimits) -> Result<Dropp
     let mut drop_records = |which: &str, values: &[Value]| {
         let bytes = format!("SELECT coalesce(sum(length(content)), 0)::bigint FROM record WHERE {which}");
         dropped.bytes += db.query_number(&bytes, values)?.cast_unsigned();
-        db.execute(&format!("DELETE FROM record WHERE {which}"), values)
+        db.execute_sql(&format!("DELETE FROM record WHERE {which}"), values)
     };
     let results =
         drop_records("kind = $1 AND time < $2", &values![DocumentKind::Result.name(), cleanup.results_before])?;
@@ -83,12 +83,12 @@ fn drop_lines(db: &dyn DatabaseLink, dropped: &mut DroppedCounts) -> Result<(), 
         }
         Ok(())
     })?;
-    if db.dialect() == Dialect::Sqlite {
+    if db.sql_dialect() == Dialect::Sqlite {
         // A number that was given is never given again.
         db.run_batch(&format!("UPDATE line_counter SET last = ({LAST_LINE})"))?;
     }
     dropped.lines = unused.len() as u64;
-    db.execute("DELETE FROM body WHERE id = ANY($1)", &[Value::list_of(unused)])?;
+    db.execute_sql("DELETE FROM body WHERE id = ANY($1)", &[Value::list_of(unused)])?;
     dropped.bytes +=
         packing::rewrite_packs(db, &in_packs, |gone, line, bytes| (!gone.contains(&line)).then_some(bytes))?;
     Ok(())

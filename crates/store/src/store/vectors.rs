@@ -24,7 +24,7 @@ pub(super) fn documents_without_vector(
     let has = find_space(db, model)?.map_or_else(String::new, |space| {
         format!(
             "AND NOT EXISTS (SELECT 1 FROM {} AS kept WHERE kept.document = document.id AND kept.space = {})",
-            space.table_name(db.dialect()),
+            space.table_name(db.sql_dialect()),
             space.id
         )
     });
@@ -65,16 +65,16 @@ pub(super) fn put_vectors(
         VectorForm::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
     };
     let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
-    db.insert(&InsertStatement { table: space.table_name(db.dialect()), columns, conflict, on_a_server }, rows)
+    db.insert(&InsertStatement { table: space.table_name(db.sql_dialect()), columns, conflict, on_a_server }, rows)
         .map(|_| ())
 }
 
 /// Notes a model of which there are no vectors yet.
 fn make_space(db: &dyn DatabaseLink, model: &str, dimension: usize) -> Result<VectorSpace, ArchiveError> {
-    match db.dialect() {
+    match db.sql_dialect() {
         Dialect::Sqlite => {
             let insert = "INSERT OR IGNORE INTO space (model, dimension) VALUES ($1, $2)";
-            db.execute(insert, &values![model, dimension])?;
+            db.execute_sql(insert, &values![model, dimension])?;
         }
         #[cfg(feature = "postgres")]
         Dialect::Postgres => crate::postgres::vectors::create_space(db, model, dimension)?,
@@ -139,11 +139,11 @@ fn nearest_by_scan(
         "SELECT document.id, kept.value FROM {} AS kept JOIN document ON document.id = kept.document
         WHERE kept.space = {} AND kept.value IS NOT NULL AND kept.document > $4 AND {}
         ORDER BY kept.document LIMIT $5::bigint",
-        space.table_name(db.dialect()),
+        space.table_name(db.sql_dialect()),
         space.id,
-        filter_condition(db.dialect())
+        filter_condition(db.sql_dialect())
     );
-    let [kind, speaker, sessions] = filter_values(db.dialect(), query);
+    let [kind, speaker, sessions] = filter_values(db.sql_dialect(), query);
     let mut values = [kind, speaker, sessions, Value::Null, PORTION.into()];
     let mut found: Vec<(f32, i64)> = Vec::new();
     let (mut last, mut before) = (0_i64, -1_i64);

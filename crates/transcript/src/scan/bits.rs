@@ -28,7 +28,7 @@ pub(super) struct StructuralBytes<'a> {
     /// The positions made last.
     positions: [u32; BATCH + BLOCK],
     n_positions: usize,
-    /// Which of the positions is next; those that were skipped before they were made count too.
+    /// The index of the next position; those that were skipped before they were made count too.
     next: usize,
 }
 

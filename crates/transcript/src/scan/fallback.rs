@@ -1,4 +1,4 @@
-//! The same fields by way of `serde_json`, for any line that the walk rejects.
+//! The same fields by way of `serde_json`, for lines that have a key with an escape.
 
 use std::fmt;
 

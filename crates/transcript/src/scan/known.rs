@@ -1,4 +1,4 @@
-//! Which keys the scan asks for.
+//! Checks of keys against those that the scan asks for.
 #![expect(clippy::inline_always, reason = "it runs for each key")]
 
 use super::bits::RejectReason;

@@ -1,4 +1,4 @@
-//! Which containers are open around a place.
+//! The containers that are open around a place.
 #![expect(clippy::inline_always, reason = "these run for each token")]
 
 /// A container of JSON.
@@ -29,7 +29,7 @@ impl OpenContainers {
 
     /// The innermost open container; an array when there is none.
     #[inline(always)]
-    pub(super) const fn innermost(&self) -> Container {
+    pub(super) const fn innermost_container(&self) -> Container {
         if self.bits & 1 == 1 { Container::Object } else { Container::Array }
     }
 
@@ -41,7 +41,7 @@ impl OpenContainers {
         if self.depth == 0 {
             self.pop_outer()?;
         }
-        Some(self.innermost())
+        Some(self.innermost_container())
     }
 
     #[cold]
@@ -69,7 +69,7 @@ mod tests {
         let mut nest = OpenContainers::default();
         let kind = |depth: usize| if depth.is_multiple_of(3) { Container::Object } else { Container::Array };
         (0..1000).for_each(|depth| nest.open(kind(depth)));
-        assert_eq!(nest.innermost(), kind(999));
+        assert_eq!(nest.innermost_container(), kind(999));
         for depth in (0..999).rev() {
             assert_eq!(nest.close(), Some(kind(depth)));
         }

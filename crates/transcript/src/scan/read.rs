@@ -36,7 +36,7 @@ impl Scan {
 
     /// Whether `line` has an entry from `start` on.
     fn read_entry<T: FieldTable>(&mut self, line: &[u8], start: usize) -> bool {
-        match walk::walk_entry::<T>(CpuLevel::best(), line, start, self) {
+        match walk::walk_entry::<T>(CpuLevel::best_available(), line, start, self) {
             Ok(()) => true,
             Err(RejectReason::Malformed) => false,
             Err(RejectReason::EscapedKey) => fallback::read_entry::<T>(line, start, self).is_ok(),

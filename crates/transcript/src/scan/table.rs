@@ -6,7 +6,7 @@ use crate::Span;
 
 /// The names of the fields of a format. The walk is compiled once for each, so that no key asks for the format.
 ///
-/// The functions take the value of a key, of which the last of equal ones stands.
+/// Each function takes the value of a key; of equal keys the last counts.
 pub(super) trait FieldTable {
     /// The field of an entry that holds its message.
     const MESSAGE: &'static [u8];

@@ -37,7 +37,7 @@ pub(super) fn walk_entry<T: FieldTable>(
 /// Calls `each` with the key and the value of every field of the JSON object `text`; spans count from its
 /// start. What the walk does not understand is left out.
 pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
-    let _ = JsonWalk::new(CpuLevel::best(), text, 0).read_object(|walk, key| {
+    let _ = JsonWalk::new(CpuLevel::best_available(), text, 0).read_object(|walk, key| {
         let value = walk.read_value()?;
         reject_escaped_key(key, KeyMatch::No)?;
         each(key, value);
@@ -47,7 +47,7 @@ pub fn each_field<'a>(text: &'a [u8], mut each: impl FnMut(&'a [u8], Span)) {
 
 /// Calls `each` with every element of the JSON array `text`; spans count from its start.
 pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
-    let _ = JsonWalk::new(CpuLevel::best(), text, 0).read_array(|walk| {
+    let _ = JsonWalk::new(CpuLevel::best_available(), text, 0).read_array(|walk| {
         each(walk.read_value()?);
         Ok(())
     });
@@ -62,7 +62,7 @@ pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
 /// As [`each_string`], with the place of the string and its quotes, counted from the start of `text`.
 pub fn each_string_place(text: &[u8], mut each: impl FnMut(Option<&[u8]>, Span)) {
     // Attachments nest a few levels deep; what nests deeper than this is no text of theirs.
-    let _ = JsonWalk::new(CpuLevel::best(), text, 0).read_strings(None, &mut each, 64);
+    let _ = JsonWalk::new(CpuLevel::best_available(), text, 0).read_strings(None, &mut each, 64);
 }
 
 /// Goes from byte to byte outside of strings, and over strings by the structurals; both always stand at the same
@@ -234,7 +234,7 @@ impl<'a> JsonWalk<'a> {
             }
             // Ends of containers may follow a value, then a comma.
             loop {
-                match (self.peek(), nest.innermost()) {
+                match (self.peek(), nest.innermost_container()) {
                     (b',', Container::Object) => {
                         self.skip_structural();
                         self.read_key()?;

@@ -61,7 +61,7 @@ pub enum SessionError {
 impl SessionError {
     /// The sessions that may have been meant, newest first; at most ten.
     #[must_use]
-    pub fn candidates(&self) -> &[Candidate] {
+    pub fn possible_sessions(&self) -> &[Candidate] {
         match self {
             Self::Unknown { candidates, .. } | Self::Ambiguous { candidates, .. } | Self::Folder { candidates, .. } => {
                 candidates

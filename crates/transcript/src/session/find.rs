@@ -47,7 +47,7 @@ pub enum FoundBy {
     LatestAnywhere,
 }
 
-/// The newest session of the current project but `place - 1`, never one of another project (W-05).
+/// The session at `place` among those of the current project, the newest being 1; never one of another project (W-05).
 ///
 /// # Errors
 /// When there are not so many, or a folder cannot be listed.
@@ -272,7 +272,7 @@ mod tests {
         for name in ["cccc", "", "no/such/file.jsonl", "ä", "agent-a1b2c3"] {
             let error = home.find(name).unwrap_err();
             assert!(matches!(&error, SessionError::Unknown { .. }), "{name:?}: {error}");
-            let paths: Vec<_> = error.candidates().iter().map(|candidate| &candidate.path).collect();
+            let paths: Vec<_> = error.possible_sessions().iter().map(|candidate| &candidate.path).collect();
             assert_eq!(paths, [&new, &old], "{name:?}");
         }
     }
@@ -286,7 +286,7 @@ mod tests {
         home.session("/src/here", B, 5);
         let error = home.find("aaaa").unwrap_err();
         assert!(matches!(&error, SessionError::Ambiguous { n_matches: 2, .. }), "{error}");
-        assert_eq!(error.candidates().len(), 2);
+        assert_eq!(error.possible_sessions().len(), 2);
         home.session("/src/one", "cccc0000-0000-4000-8000-000000000000", 5);
         home.session("/src/two", "cccc0000-0000-4000-8000-000000000000", 5);
         assert!(matches!(home.find("cccc"), Err(SessionError::Ambiguous { n_matches: 2, .. })));

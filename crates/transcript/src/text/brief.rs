@@ -1,4 +1,4 @@
-//! Texts as they are told in passing: on one line, in so many characters, without what a terminal obeys.
+//! Short forms of texts: on one line, limited in length, without terminal escapes.
 
 /// The words of `text` on one line, one space between them.
 #[must_use]

@@ -75,13 +75,13 @@ fn parse_hex4(raw: &[u8]) -> Option<(u32, &[u8])> {
 /// The number of UTF-16 code units of the decoded string, without decoding it. `raw` is the inside of a valid JSON string.
 #[must_use]
 pub fn utf16_units(raw: &[u8]) -> u64 {
-    count_units(CpuLevel::best(), raw, Escapes::Decoded)
+    count_units(CpuLevel::best_available(), raw, Escapes::Decoded)
 }
 
 /// The number of UTF-16 code units of `bytes` of UTF-8, escapes counted as the characters they are written with.
 #[must_use]
 pub fn encoded_units(bytes: &[u8]) -> u64 {
-    count_units(CpuLevel::best(), bytes, Escapes::AsWritten)
+    count_units(CpuLevel::best_available(), bytes, Escapes::AsWritten)
 }
 
 fn count_units(level: CpuLevel, bytes: &[u8], escapes: Escapes) -> u64 {

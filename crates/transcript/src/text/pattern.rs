@@ -13,7 +13,7 @@ pub struct Pattern {
     halves: Vec<PatternHalves>,
 }
 
-/// Both halves folded; the end stands backwards, as ends are compared from the last character on.
+/// Both halves, folded; the end is reversed, because ends are compared from the last character on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PatternHalves {
     start: String,

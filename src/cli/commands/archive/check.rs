@@ -128,7 +128,7 @@ fn repair_sources(archive: &dyn Archive, context: &Context<'_>) -> (BTreeSet<Pat
         related.extend(operation.output.path);
     }
     related.extend(kept_sessions(archive).unwrap_or_default().into_iter().filter_map(|kept| kept.path));
-    let places = context.environment.places().ok();
+    let places = context.environment.session_folders().ok();
     let sessions = places.and_then(|places| sessions_of_all_projects(&places).ok()).unwrap_or_default();
     let sessions: Vec<PathBuf> = sessions.into_iter().map(|session| session.path).collect();
     let beside = |path: &PathBuf| {

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let mut bar: Option<Progress> = None;
     let mut n_known = 0;
     let copied = copy_sessions(&*archive.archive, &mut *to, &mut |n_done, total| {
-        bar.get_or_insert_with(|| Progress::start(archive.context.ui, "copying", total)).advance(n_done - n_known);
+        bar.get_or_insert_with(|| Progress::start(archive.context.ui, "copying", total)).advance_by(n_done - n_known);
         n_known = n_done;
         if StopRequested::check_flag(archive.context.ui.stop_flag()).is_ok() {
             ControlFlow::Continue(())

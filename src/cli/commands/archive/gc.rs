@@ -79,7 +79,7 @@ fn is_confirmed(counted: &DroppedCounts, n_sessions: u64, archive: &OpenArchive<
     };
     let question = format!("drop {what}{of} from {}? They can never be restored.", archive.url);
     let what = format!("drop {what} from {}", archive.url);
-    archive.context.confirm(&question, &what, "use --dry-run to see what would be dropped")
+    archive.context.ask_to_confirm(&question, &what, "use --dry-run to see what would be dropped")
 }
 
 /// Sessions without recent operations, with their versions.

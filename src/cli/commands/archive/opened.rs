@@ -62,7 +62,7 @@ impl<'a> OpenArchive<'a> {
     /// Opens the archive that `args` names.
     pub(super) fn open(args: &OpenArchiveArg, context: &'a Context<'a>) -> Result<Self, CommandError> {
         let url = context.environment.archive_url(args.archive.as_deref())?;
-        let places = context.environment.places().ok();
+        let places = context.environment.session_folders().ok();
         context.probe_report(None)?;
         let place: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
         let archive = archives::open_existing(&url)?;
@@ -77,7 +77,7 @@ impl OpenArchive<'_> {
         let mut bar: Option<Progress> = None;
         let mut n_known = 0;
         let indexed = self.archive.update_index(&search_document, &mut |n_done, total| {
-            bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance(n_done - n_known);
+            bar.get_or_insert_with(|| Progress::start(ui, "indexing", total)).advance_by(n_done - n_known);
             n_known = n_done;
             if StopRequested::check_flag(ui.stop_flag()).is_ok() {
                 ControlFlow::Continue(())

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::opened::{OpenArchive, OpenArchiveArg};
-use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, Shown};
+use crate::report::archive::{Entry, LineEntry, OperationEntry, RecordEntry, ShownEntry};
 use crate::session::entry::{ArchiveItem, find_by_id};
 use crate::session::error::CommandError;
 use ctxc_core::apply::{NamedBatch, containing_batch_label, entry_texts};
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandE
                 .with_hint("run it without --raw"));
         }
     };
-    let shown = Shown { entry };
+    let shown = ShownEntry { entry };
     archive.context.print(&shown, &shown)
 }
 
@@ -66,7 +66,7 @@ fn show_line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<(
     if line.has_no_text() {
         archive.context.ui.print_hint("it has no text; use --raw to print the line");
     }
-    let shown = Shown { entry: Entry::Line(line) };
+    let shown = ShownEntry { entry: Entry::Line(line) };
     archive.context.print(&shown, &shown)
 }
 

@@ -46,5 +46,5 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
 
 fn is_confirmed(buffer: &OpenBuffer<'_>) -> Result<bool, CommandError> {
     let what = format!("delete the buffer {} from {}", buffer.name, buffer.archive_label());
-    buffer.context.confirm(&format!("{what}, with all that was ever in it?"), &what, "nothing was deleted")
+    buffer.context.ask_to_confirm(&format!("{what}, with all that was ever in it?"), &what, "nothing was deleted")
 }

@@ -27,7 +27,7 @@ pub(super) struct InstallPaths {
 
 pub(super) fn install_paths(context: &Context<'_>) -> Result<InstallPaths, CommandError> {
     let environment = context.environment;
-    let places = environment.places()?;
+    let places = environment.session_folders()?;
     let config = places.projects.parent().unwrap_or(&places.projects).to_owned();
     let archive = hide_password(&environment.archive_url(None)?);
     Ok(InstallPaths {

@@ -18,7 +18,7 @@ use ctxc_transcript::Calibration;
 use ctxc_transcript::session::{FoundBy, FoundSession, session_id};
 
 /// The maximum age of sessions that are stored when the next one starts.
-const LATELY: Duration = Duration::from_secs(7 * 24 * 3600);
+const RECENT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Repairs and stores the session that standard input names.
 pub(super) fn repair_session(settle: bool, context: &Context<'_>) -> Result<(), CommandError> {
@@ -57,13 +57,13 @@ fn handle_hook(settle: bool, url: &str, context: &Context<'_>) -> Result<(), Com
 /// that is stored with one could not be undone.
 fn store_missed_sessions(path: &Path, url: &str, context: &Context<'_>) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
-    let is_late = |path: &Path| {
+    let is_recent = |path: &Path| {
         let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
-        modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age < LATELY)
+        modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age < RECENT)
     };
     for entry in std::fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
         let other = entry?.path();
-        let Some(id) = session_id(&other).filter(|_| other != path && is_late(&other)) else { continue };
+        let Some(id) = session_id(&other).filter(|_| other != path && is_recent(&other)) else { continue };
         let swept = repair_gap(&other, url, context.ui).and_then(|repaired| {
             if let Some((reading, found)) = &repaired {
                 archive_with_consent(id, reading, found, url, context.environment.server_consent(), context.ui)?;

@@ -63,7 +63,7 @@ enum ExportedSessions {
 pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, CommandError> {
     let ui = context.ui;
     let which = if args.all {
-        ExportedSessions::All(context.environment.places()?)
+        ExportedSessions::All(context.environment.session_folders()?)
     } else {
         ExportedSessions::One(args.session.find(context)?)
     };
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
             refuse_unless_file(path)?;
             let existing = if args.force { IfExists::Replace } else { IfExists::Refuse };
             let mut staged = StagedFile::create_beside(path, existing, None)?;
-            let mut output = BufWriter::new(staged.file());
+            let mut output = BufWriter::new(staged.staged_file());
             export_sessions(args, &which, &mut output, &mut report, ui)?;
             output.flush().with_context(|| format!("write {}", path.display()))?;
             drop(output);
@@ -165,7 +165,7 @@ fn export_one(
         })?;
         // Redacts before clipping, since a truncated secret is not detected.
         let title = reading.name_errors(whole_title_of(reading.transcript()))?;
-        session.title = Some(clip_text(&redactor.redact(&title).text, TITLE_LEN));
+        session.title = Some(clip_text(&redactor.redact_text(&title).text, TITLE_LEN));
     }
     let mut export = SessionExport::new(args.format, &session);
     // In JSON the escapes do not change the meaning.
@@ -176,7 +176,7 @@ fn export_one(
     };
     each_exported_text(&reading, ui, |mut piece| {
         if !args.no_redact {
-            piece.text = redactor.redact(&piece.text).text;
+            piece.text = redactor.redact_text(&piece.text).text;
         }
         report.texts += 1;
         Ok(write(&export.add(piece)?)?)

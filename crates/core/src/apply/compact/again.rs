@@ -1,4 +1,5 @@
-//! Which entries those say again that the client wrote behind a compaction, and what of them was cut (C-04).
+//! Matches entries that a client wrote again after a compaction to their originals, and finds what was cut of them
+//! (C-04).
 //!
 //! What went back with its handle has the time of its original. What went back without is merged: all calls of a step are in
 //! one entry, and all results in the next. Calls and results are found by their ids, and texts by what they say.

@@ -26,8 +26,9 @@ pub struct SummaryHead<'a> {
     pub beside: Option<LineNo>,
 }
 
-/// The lines, without their ends, that take the place of `gone`, which are not none: with the envelope and the time of the entry that `head` names, else of the last of them, and
-/// uuids that follow from theirs, so that equal runs give equal bytes (F-14).
+/// The lines, without their ends, that replace `gone`, which is not empty. They have the envelope and the time of
+/// `head.beside`, else of the last of `gone`, and uuids that follow from those of `gone`, so that equal runs give equal
+/// bytes (F-14).
 pub(in crate::apply) fn head_entries(
     transcript: Transcript<'_>,
     gone: &[LineNo],

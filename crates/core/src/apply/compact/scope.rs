@@ -49,7 +49,7 @@ pub struct MessageChunk {
 /// The replacement of the oldest messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Compaction<'a> {
-    /// Which they are.
+    /// The messages to replace.
     pub scope: &'a CompactionScope,
     /// The text of the summary.
     pub view: &'a str,

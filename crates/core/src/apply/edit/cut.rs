@@ -26,26 +26,12 @@ pub fn is_cut(rewrite: &Rewrite, line: LineNo, call: Option<&str>) -> bool {
         || rewrite.cuts.get(&line).is_some_and(|cuts| cuts.iter().any(|cut| cut.call.as_deref() == call))
 }
 
-/// Puts `text` in the place of the tool result at `at` of the blocks of the scan, whatever it holds, and shortens the
-/// copy in `toolUseResult`. Returns what was cut; `None`, with nothing done, where there is no such result or it is cut
-/// already.
+/// Replaces the tool result at `at` of the blocks of the scan by `text`, whatever it holds, and shortens the copy in
+/// `toolUseResult`. Returns what was cut; `None`, with nothing done, where there is no such result. The caller has
+/// checked that it is not cut yet, since a line may hold thousands.
 ///
 /// A blank text would be refused by the API, and is an error of the caller's: it is taken for [`BLANK`].
-pub fn cut_result(
-    page: ScannedLine<'_>,
-    at: usize,
-    text: &str,
-    label: CutLabel<'_>,
-    rewrite: &mut Rewrite,
-) -> Option<Cut> {
-    if page.result_call_id(at).is_some_and(|call| is_cut(rewrite, page.line, Some(&call))) {
-        return None;
-    }
-    cut_fresh_result(page, at, text, label, rewrite)
-}
-
-/// [`cut_result`] of one that is known not to be cut yet: a line may hold thousands.
-pub(in crate::apply) fn cut_fresh_result(
+pub(in crate::apply) fn cut_result(
     page: ScannedLine<'_>,
     at: usize,
     text: &str,
@@ -221,8 +207,10 @@ mod tests {
             (r#","content":null"#.to_owned(), r#","content":"[gone]""#),
         ];
         for (before, expected) in cases {
-            let (line, cut, _) =
-                after(&result_line(&before), |page, rewrite| cut_result(page, 0, "[gone]", LABEL, rewrite));
+            let (line, cut, _) = after(&result_line(&before), |page, rewrite| {
+                let is_known = is_cut(rewrite, page.line, Some("t1"));
+                (!is_known).then(|| cut_result(page, 0, "[gone]", LABEL, rewrite)).flatten()
+            });
             let copy = r#"{"stdout":"[ctxc: 300 characters removed]","n":1}"#;
             let whole = result_line(expected).replace(&format!(r#"{{"stdout":"{}","n":1}}"#, "o".repeat(300)), copy);
             assert_eq!(line, whole);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::cut::{CutLabel, cut_result, cut_text};
+use super::cut::{CutLabel, cut_result, cut_text, is_cut};
 use crate::apply::edit::rewrite::Rewrite;
 use crate::apply::read::calls::ToolCalls;
 use crate::apply::read::describe::{Described, describe_calls};
@@ -114,6 +114,9 @@ fn cut_call(
 ) -> Option<CutOutcome> {
     let call = calls.calls.get(call_idx)?;
     let at = call.result?.block as usize;
+    if page.result_call_id(at).is_some_and(|id| is_cut(rewrite, page.line, Some(&id))) {
+        return None;
+    }
     let what = described.get(&call.call)?.short_label(WHAT_LEN);
     let name = calls.handles.get(call_idx)?.to_string();
     let text = replacement_text(page, &what, page.result_tokens(at), replacement);

@@ -6,7 +6,7 @@ use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Flags, Index, LineNo};
 
-/// Which lines of a session those of a file are.
+/// The addresses in a session of the lines of a file.
 #[derive(Clone, Debug, Default)]
 pub struct LineAddresses {
     /// By their places, with what was changed in each; `None` for lines that only follow from edits. Those behind the last
@@ -16,20 +16,20 @@ pub struct LineAddresses {
 }
 
 impl LineAddresses {
-    /// Those of a file that is its session as it is.
+    /// The addresses in a file that is its session as it is.
     #[must_use]
     pub fn of_plain_file() -> Self {
         Self::default()
     }
 
-    /// Those of a file that starts as `version`, of a state with `n_stored` lines.
+    /// The addresses in a file that starts as `version`, of a state with `n_stored` lines.
     #[must_use]
     pub fn of_version(version: &Version, n_stored: u32) -> Self {
         let rendered = version.rendered_lines().map(|line| (line.address, line.splices.to_vec())).collect();
         Self { rendered, next: n_stored }
     }
 
-    /// Which line the one at `line` is, and what was changed in it.
+    /// The address of the line at `line`, and the changes in it.
     #[must_use]
     pub fn get(&self, line: LineNo) -> (Option<LineAddress>, &[Splice]) {
         if let Some((address, splices)) = self.rendered.get(line.idx()) {

@@ -1,4 +1,4 @@
-//! Which lines of a session are active, in few bytes.
+//! The set of active lines of a session, in few bytes.
 
 use ctxc_store::codec::{put_varint, take_varint};
 use ctxc_transcript::{LineNo, LineSet};

@@ -130,7 +130,7 @@ fn index_file(
         line_no = line_no.saturating_add(1);
         // The last line may be on its way: it is looked at again.
         if line.ends_with(b"\n") {
-            indexed.update(line);
+            indexed.add_bytes(line);
             n_lines += 1;
         }
         if n_portion > PORTION {
@@ -161,7 +161,7 @@ fn indexed_beginning(mut file: &File, known: &FindSource) -> io::Result<Option<F
         if n_read == 0 {
             break;
         }
-        read.update(buffer.get(..n_read).unwrap_or_default());
+        read.add_bytes(buffer.get(..n_read).unwrap_or_default());
     }
     let now = read.finish();
     Ok((now.len == known.n_bytes && now.checksum == known.checksum && now.len > 0).then_some(read))

@@ -79,7 +79,7 @@ fn index_kept_lines(
 fn checksum_lines(lines: &[LineId]) -> Fingerprint {
     let mut sum = Fingerprinter::default();
     for LineId(id) in lines {
-        sum.update(&id.to_le_bytes());
+        sum.add_bytes(&id.to_le_bytes());
     }
     sum.finish()
 }

@@ -104,7 +104,7 @@ impl<'a> ThinkingBounds<'a> {
     }
 }
 
-/// From where on thinking cannot stay.
+/// The position from which on thinking cannot stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ThinkingBound {
     /// From the first on.

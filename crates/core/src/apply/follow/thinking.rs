@@ -134,8 +134,8 @@ fn without_thinking(scan: &Scan, bytes: &[u8], is_first_change: bool) -> Option<
     Some((remove_elements(&elements), (text, signatures)))
 }
 
-/// Which blocks of a message go: all thinking. Where the message is the first that changed, thinking that stands
-/// before its text is not behind the change and may stay; but a message loses all of its thinking or none.
+/// The fate of each block of a message: all thinking goes. Where the message is the first that changed, thinking before
+/// its text is not behind the change and may stay; but a message loses all of its thinking or none.
 fn block_fates(scan: &Scan, is_first_change: bool) -> Vec<(&Block, ElementFate)> {
     let behind_text = || scan.outer_blocks().skip_while(|block| block.kind != BlockKind::Text);
     let goes = !is_first_change || behind_text().any(|block| block.kind == BlockKind::Thinking);

@@ -7,7 +7,7 @@ use std::io;
 use super::news::PrunedFacts;
 use super::stage::{LEAST_SAVED, PruneSelection};
 use super::unseen::{UnsentCounts, drop_dead, drop_progress, shorten_copies};
-use crate::apply::edit::cut::{CutLabel, cut_fresh_result};
+use crate::apply::edit::cut::{CutLabel, cut_result};
 use crate::apply::edit::cut_inputs::cut_inputs;
 use crate::apply::edit::images::cut_images;
 use crate::apply::edit::rewrite::Rewrite;
@@ -257,7 +257,7 @@ impl ResultCutter<'_> {
                 };
                 let name = self.handle_text(one.call_idx);
                 let label = CutLabel { name: &name, rule: one.rule_name() };
-                let Some(cut) = cut_fresh_result(page, result.block as usize, &text, label, rewrite) else { continue };
+                let Some(cut) = cut_result(page, result.block as usize, &text, label, rewrite) else { continue };
                 rows.add(one.rule_name(), &cut);
                 let by = one.superseded.map(|it| SupersededBy {
                     handle: self.handle_text(it.by_idx).into(),

@@ -73,7 +73,7 @@ pub fn read_calls(transcript: Transcript<'_>, protected: &Protections) -> io::Re
     Ok(ToolCalls { calls, handles, n_steps, n_turns })
 }
 
-/// Which step and which turn each message is.
+/// The step and the turn of each message.
 struct StepNumbering {
     /// By the number of the message.
     by_message: Vec<(u32, Option<u32>)>,

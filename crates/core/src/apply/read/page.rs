@@ -11,7 +11,7 @@ use ctxc_transcript::{LineNo, Span, entry, result_tokens};
 /// A line of the source, read and scanned.
 #[derive(Clone, Copy, Debug)]
 pub struct ScannedLine<'a> {
-    /// Which line it is.
+    /// The number of the line.
     pub line: LineNo,
     /// Its bytes, the end included.
     pub bytes: &'a [u8],

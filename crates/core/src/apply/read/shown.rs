@@ -63,7 +63,7 @@ pub struct ShownText {
     pub call: Option<IdHash>,
 }
 
-/// In which order texts are read.
+/// The order in which texts are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadingOrder {
     /// The oldest first.

@@ -57,17 +57,17 @@ pub(in crate::apply) struct PendingCall {
 /// The level of detail for its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ResultDetail {
-    /// Not at all, nor that it was called: it has only looked at what is still there, or noted what the ledger knows.
+    /// Neither the call nor its result: the tool only looked at what is still there, or noted what the ledger knows.
     Looked,
-    /// Not at all: that it was called says it.
+    /// The call alone.
     Nothing,
-    /// By so much of it, in the line of the call.
+    /// At most this much of the result, on the line of the call.
     Briefly(Tokens),
-    /// By so much of it, on lines of its own.
+    /// At most this much of the result, on lines of its own.
     AtLength(Tokens),
-    /// As the person's answers.
+    /// The person's answers.
     Answers,
-    /// As a plan that the person agreed to.
+    /// The plan that the person agreed to.
     Plan(String),
 }
 

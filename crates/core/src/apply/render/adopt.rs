@@ -11,7 +11,8 @@ use crate::version::{LineAddress, LineLayout, RenderStep, Version};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
 
-/// Hangs what clients wrote behind inserted lines that are not there on what stood before those.
+/// Re-parents lines that clients wrote behind inserted lines that are gone: the entry before those becomes their
+/// parent.
 pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
     let LineSource { file, layout, runs, versions } = source;
     let mut line = 0_u32;

@@ -69,7 +69,7 @@ fn link_in_order(transcript: Transcript<'_>, segments: &[&PreservedSegment], rew
     Ok(())
 }
 
-/// Hangs `line` on `parent`, unless it hangs there already, or on something that the file does not have.
+/// Makes `parent` the parent of `line`. Nothing changes if it is that already, or if `line` has no parent in the file.
 pub(super) fn set_parent(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
     if let Parent::At(old) = index.record(line).parent()
         && Some(old) != parent

@@ -52,7 +52,7 @@ pub(super) fn link_remaining(
     Ok(())
 }
 
-/// Hangs what stands behind messages that go on the last live entry before them, and on nothing dead between.
+/// Makes the last live entry before dropped ones the parent of the entry behind them, if its parent is one of those.
 fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
     let mut before = None;
     let mut is_gap = false;

@@ -84,7 +84,7 @@ impl RenderInput<'_> {
         self.index.n_lines().saturating_sub(self.known.map_or(0, |known| known.n_lines))
     }
 
-    /// Which lines of the session those of the file are.
+    /// The addresses in the session of the lines of the file.
     #[must_use]
     pub fn line_addresses(&self) -> LineAddresses {
         match self.known {
@@ -266,7 +266,7 @@ pub struct DraftTranscript {
     pub index: Index,
     /// Its live chain.
     pub chain: Chain,
-    /// Which lines of the session its lines are.
+    /// The addresses of its lines in the session.
     pub lines: LineAddresses,
 }
 

@@ -11,7 +11,7 @@ use ctxc_transcript::text::Digest;
 pub struct LineSource<'a> {
     /// The lines, stored and inserted.
     pub file: &'a File,
-    /// Which line stands where.
+    /// The order of stored and inserted lines.
     pub layout: &'a LineLayout,
     /// The origins of the stored lines, in order.
     pub runs: &'a [LineRun],

@@ -10,7 +10,7 @@ use crate::version::ThinkingPolicy;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, Messages, OwningMessage, Totals, Transcript};
 
-/// Which thinking counts.
+/// A prediction of the thinking that counts before and after a cut.
 pub(in crate::apply) struct ThinkingOutlook {
     /// All of it stays.
     keeps_all: bool,

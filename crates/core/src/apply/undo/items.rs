@@ -23,7 +23,7 @@ pub enum ReturnOutcome {
     Gone(Option<String>),
 }
 
-/// Which edits of `history` cut what `cuts` name of the session in `rebased`, and what becomes of each of these.
+/// The edits of `history` that made the `cuts` of the session in `rebased`, and the outcome of restoring each cut.
 ///
 /// # Errors
 /// When the session cannot be read.

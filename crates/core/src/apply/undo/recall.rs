@@ -1,4 +1,4 @@
-//! Which of the cuts of a transcript targets name: calls by their handles, messages by how they started and ended
+//! Finds the cuts of a transcript that targets name: calls by their handles, messages by how they started and ended
 //! before they were cut (P-05).
 
 use std::collections::{HashMap, HashSet};

@@ -84,7 +84,7 @@ pub struct OperationInfo<'a> {
 
 /// Commits what was done to the archive: the operation with its edits, and how the result is rendered. Gives the id of the
 /// operation, and why the archive does not give back the session that was read, where it does not.
-#[expect(clippy::too_many_arguments, reason = "all of it is what the archive tells of an operation")]
+#[expect(clippy::too_many_arguments, reason = "all of it is what the archive records of an operation")]
 pub(super) fn commit_operation(
     keeping: ArchiveWrite<'_>,
     file: &File,
@@ -174,8 +174,8 @@ fn reads_back(
     Ok(history.get(&edits.operation) == Some(edits) && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
 }
 
-/// Notes which stored lines were left out, or written otherwise, so that a search tells which operation took them out.
-/// Lines of which `stored` has the id are in the archive as they are.
+/// Notes which stored lines were left out, or written otherwise, so that a search can name the operation that took them
+/// out. Lines of which `stored` has the id are in the archive as they are.
 pub(in crate::apply) fn note_originals(
     file: &File,
     index: &Index,

@@ -112,7 +112,7 @@ pub struct RewriteOutcome {
     pub not_read_back: Option<String>,
 }
 
-/// Carries `rewrite` out. `index` tells of the source and, afterwards, of the result; `chain` is the live chain with what
+/// Carries `rewrite` out. `index` describes the source and, afterwards, the result; `chain` is the live chain with what
 /// goes of it.
 ///
 /// # Errors
@@ -138,7 +138,7 @@ pub fn carry_out(
     let mut stage = StagedOutput::open(&destination, origin)?;
     let mut keeping = keeping;
     let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
-    let written = pass::write(file, index, rewrite, stage.file(), recorder, info.stop);
+    let written = pass::write(file, index, rewrite, stage.output_file(), recorder, info.stop);
     let written = written.map_err(|error| stage.with_file_name(error))?;
     if written.fingerprint != index.fingerprint {
         let source = origin.path.unwrap_or(Path::new("standard input")).to_owned();
@@ -156,11 +156,11 @@ pub fn carry_out(
     // A title is no part of the conversation.
     let is_part = |line: &String| Scan::of(line.as_bytes()).kind != EntryKind::CustomTitle;
     let goes_on = rewrite.appended.iter().any(is_part);
-    let mut left = if goes_on { check_whole(stage.file())? } else { check_transcript(index, &chain) };
+    let mut left = if goes_on { check_whole(stage.output_file())? } else { check_transcript(index, &chain) };
     let mut caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() && !goes_on {
         // The index still has calls and results that an edit took out of a line.
-        left = check_whole(stage.file())?;
+        left = check_whole(stage.output_file())?;
         caused = new_problems(&before.problems, left.clone());
     }
     if let (Some(known), Some(keeping), [_, ..]) = (known, &keeping, caused.as_slice()) {
@@ -275,9 +275,9 @@ impl StagedOutput {
         StagedFile::create_beside(path, existing, permissions).map(Self::Beside)
     }
 
-    fn file(&mut self) -> &mut File {
+    fn output_file(&mut self) -> &mut File {
         match self {
-            Self::Beside(staged) => staged.file(),
+            Self::Beside(staged) => staged.staged_file(),
             Self::Unnamed(file) => file,
         }
     }

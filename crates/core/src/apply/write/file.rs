@@ -52,7 +52,7 @@ impl StagedFile {
     }
 
     /// The file to write to.
-    pub fn file(&mut self) -> &mut File {
+    pub fn staged_file(&mut self) -> &mut File {
         self.temporary.as_file_mut()
     }
 
@@ -168,7 +168,7 @@ pub fn n_names(path: &Path) -> u64 {
     fs::metadata(path).map_or(1, |metadata| metadata.nlink())
 }
 
-/// Elsewhere nobody tells.
+/// Other systems do not report the number.
 #[cfg(not(unix))]
 #[must_use]
 pub fn n_names(_path: &Path) -> u64 {
@@ -182,7 +182,7 @@ fn file_number(metadata: &fs::Metadata) -> u64 {
     metadata.ino()
 }
 
-/// Elsewhere nobody tells.
+/// Other systems do not report the number.
 #[cfg(not(unix))]
 fn file_number(_metadata: &fs::Metadata) -> u64 {
     0
@@ -253,7 +253,7 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
         }
         let mut staged = StagedFile::create_beside(&backup, IfExists::Refuse, Some(permissions.clone()))?;
         let mut reader = File::open(source)?;
-        io::copy(&mut reader, staged.file()).map_err(cannot_write)?;
+        io::copy(&mut reader, staged.staged_file()).map_err(cannot_write)?;
         staged.sync()?;
         match staged.commit(IfExists::Refuse) {
             Err(ApplyError::Exists(_)) => {}
@@ -287,12 +287,12 @@ mod tests {
         fs::write(&target, "old").unwrap();
         assert!(matches!(StagedFile::create_beside(&target, IfExists::Refuse, None), Err(ApplyError::Exists(_))));
         let mut staged = StagedFile::create_beside(&target, IfExists::Replace, None).unwrap();
-        staged.file().write_all(b"new").unwrap();
+        staged.staged_file().write_all(b"new").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         drop(staged);
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"old".to_vec(), vec!["out.jsonl".to_owned()]));
         let mut staged = StagedFile::create_beside(&target, IfExists::Replace, None).unwrap();
-        staged.file().write_all(b"new").unwrap();
+        staged.staged_file().write_all(b"new").unwrap();
         staged.sync().unwrap();
         staged.commit(IfExists::Replace).unwrap();
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["out.jsonl".to_owned()]));
@@ -340,7 +340,7 @@ mod tests {
         fs::write(&real, "old").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let mut staged = StagedFile::create_beside(&link, IfExists::Replace, None).unwrap();
-        staged.file().write_all(b"new").unwrap();
+        staged.staged_file().write_all(b"new").unwrap();
         staged.commit(IfExists::Replace).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());

@@ -201,7 +201,7 @@ mod tests {
         let source = File::open(path).unwrap();
         let guard = SourceGuard::new(path, &source).unwrap();
         let mut staged = StagedFile::create_beside(path, IfExists::Replace, None).unwrap();
-        staged.file().write_all(text.as_bytes()).unwrap();
+        staged.staged_file().write_all(text.as_bytes()).unwrap();
         staged.sync().unwrap();
         replace_in_place(staged, &source, &guard, at)
     }

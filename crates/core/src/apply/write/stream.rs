@@ -106,7 +106,7 @@ impl<'a> SourceReader<'a> {
             }
         };
         let bytes = free.get(..n_read).unwrap_or_default();
-        self.fingerprinter.update(bytes);
+        self.fingerprinter.add_bytes(bytes);
         self.position += n_read as u64;
         self.end += n_read;
         Ok(n_read)

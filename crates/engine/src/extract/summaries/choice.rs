@@ -1,4 +1,4 @@
-//! Which candidates become items: those that say the most for their size, given what is taken already.
+//! Selects the candidates that become items: those with the most new information for their size.
 //!
 //! The order in which they are taken does not depend on the room: what is taken with little room is also taken with more.
 
@@ -54,7 +54,7 @@ pub(super) struct ItemSelection<'s, 't> {
     sources: &'s CandidateSet<'t>,
     /// The units that are used.
     pub(super) used: usize,
-    /// The weight of each feature; none once it is told.
+    /// The weight of each feature; 0 once an item that is taken has it.
     left: Vec<f32>,
     taken: Vec<bool>,
     used_by_section: Vec<(Section, usize)>,

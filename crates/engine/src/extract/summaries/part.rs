@@ -14,7 +14,7 @@ use crate::language::{
 };
 use crate::{PromptTreatment, SummarizeRequest};
 
-/// A text to be parted.
+/// One text of the input.
 pub(super) struct InputPart<'t> {
     pub(super) text: Cow<'t, str>,
     pub(super) role: PartRole,
@@ -141,8 +141,8 @@ fn is_output(text: &str) -> bool {
     n_read * 10 <= text.len() * 3
 }
 
-/// Blanks the prompts of earlier summaries that the parts from `n_before` on, which are of one summary, have too: each carries on the
-/// one before, and has them in their order. `carried` has the places of all.
+/// Blanks prompts of earlier summaries that the summary from part `n_before` on repeats, since each summary carries on
+/// the one before. `carried` has the positions of all.
 fn blank_carried_prompts<'t>(
     parts: &mut [InputPart<'t>],
     n_before: usize,

@@ -69,8 +69,7 @@ impl<'t> CandidateSet<'t> {
     }
 }
 
-/// Drops what a later statement replaces, and all but the newest of what is said again, sentence by sentence. Prompts that
-/// stand whole stay.
+/// Drops statements that a later one replaces or repeats. Prompts that are kept whole stay.
 fn drop_replaced(candidates: &mut Vec<Candidate<'_>>) {
     let mut statements = Vec::new();
     let mut owners: Vec<(usize, Range<usize>)> = Vec::new();

@@ -121,12 +121,12 @@ const KINDS: &[&str] = &[
 // also where the same text stands in the line before.
 #[test]
 fn x_02_what_is_piped_is_found_where_it_stands() {
-    let redacted = Redactor::default().redact("cat hunter22x; echo hunter22x | sudo -S true").text;
+    let redacted = Redactor::default().redact_text("cat hunter22x; echo hunter22x | sudo -S true").text;
     assert_eq!(redacted, "cat hunter22x; echo [SECRET-1] | sudo -S true");
 }
 
 fn leaks(text: &str, secret: &str) -> bool {
-    let redacted = Redactor::default().redact(text).text;
+    let redacted = Redactor::default().redact_text(text).text;
     let half = secret.len() / 2;
     let halves = [secret.get(..half), secret.get(half..)];
     halves.into_iter().flatten().any(|half| redacted.contains(half))

@@ -45,7 +45,7 @@ impl ArchiveRepair {
                 if lost.remove(&id).is_some() || !has_row {
                     let put =
                         "INSERT OR REPLACE INTO body (id, digest, bytes, codec, content) VALUES ($1, $2, $3, 2, $4)";
-                    link.execute(put, &values![id, Digest::of(line), line.len(), encode_place(pack)])?;
+                    link.execute_sql(put, &values![id, Digest::of(line), line.len(), encode_place(pack)])?;
                     n_refilled += 1;
                 }
             }
@@ -99,7 +99,7 @@ impl ArchiveRepair {
         let db: &dyn DatabaseLink = &self.link;
         let pack = new_pack_id(db)?;
         for id in open.line_ids() {
-            db.execute("UPDATE body SET codec = 2, content = $2 WHERE id = $1", &values![*id, encode_place(pack)])?;
+            db.execute_sql("UPDATE body SET codec = 2, content = $2 WHERE id = $1", &values![*id, encode_place(pack)])?;
         }
         insert_pack(db, &mut Packer::new(THOROUGH), pack, open).map(drop)
     }
@@ -107,16 +107,16 @@ impl ArchiveRepair {
     fn drop_row(&self, row: DamagedRow) -> Result<(), ArchiveError> {
         let db: &dyn DatabaseLink = &self.link;
         match row {
-            DamagedRow::Object(seq) => db.execute("DELETE FROM object WHERE seq = $1", &values![seq])?,
-            DamagedRow::Record(seq) => db.execute("DELETE FROM record WHERE seq = $1", &values![seq])?,
+            DamagedRow::Object(seq) => db.execute_sql("DELETE FROM object WHERE seq = $1", &values![seq])?,
+            DamagedRow::Record(seq) => db.execute_sql("DELETE FROM record WHERE seq = $1", &values![seq])?,
             DamagedRow::Operation(seq) => {
                 // Only the cuts are compressed, so the rest may still be readable without them.
-                db.execute("UPDATE operation SET cuts = NULL WHERE seq = $1", &values![seq])?;
+                db.execute_sql("UPDATE operation SET cuts = NULL WHERE seq = $1", &values![seq])?;
                 let sql = format!("SELECT {} FROM operation WHERE seq = $1", operations::COLUMNS);
                 if db.first_value(&sql, &values![seq], operations::read_operation).is_ok() {
                     return Ok(());
                 }
-                db.execute("DELETE FROM operation WHERE seq = $1", &values![seq])?
+                db.execute_sql("DELETE FROM operation WHERE seq = $1", &values![seq])?
             }
         };
         Ok(())

@@ -35,7 +35,7 @@ fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
     u64::from(top_bits(low)) | u64::from(top_bits(high)) << 32
 }
 
-/// One load, for the compiler puts words that lie side by side together.
+/// One load, because the compiler combines adjacent words.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(bytes: &[u8; 32]) -> __m256i {

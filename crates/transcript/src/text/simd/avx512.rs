@@ -67,7 +67,7 @@ fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
     }
 }
 
-/// One load, for the compiler puts words that lie side by side together.
+/// One load, because the compiler combines adjacent words.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_block(block: &[u8; BLOCK]) -> __m512i {

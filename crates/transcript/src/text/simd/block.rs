@@ -11,8 +11,8 @@ pub(crate) fn pad_block<'a>(spaces: &'a mut [u8; BLOCK], rest: &[u8]) -> &'a [u8
     spaces
 }
 
-/// The bytes of a block that a backslash before them escapes, and one when the block ends in a backslash that
-/// escapes the next byte, from where the backslashes stand and the same of the block before.
+/// The bytes of a block that a backslash before them escapes, and one when the block ends in a backslash that escapes
+/// the next byte; from the mask of backslashes and the carry of the block before.
 #[inline]
 pub(crate) const fn escaped_bytes(backslash: u64, escaped: u64) -> (u64, u64) {
     const EVEN: u64 = 0x5555_5555_5555_5555;

@@ -1,4 +1,4 @@
-//! Which instructions there are, and the one place where that knowledge becomes code.
+//! The sets of instructions that the CPU has, and the one place where that knowledge becomes code.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ enum InstructionSet {
 impl CpuLevel {
     /// The fastest level of this machine.
     #[inline]
-    pub(crate) fn best() -> Self {
+    pub(crate) fn best_available() -> Self {
         static BEST: LazyLock<CpuLevel> =
             LazyLock::new(|| CpuLevel::all().last().unwrap_or(CpuLevel(InstructionSet::Portable)));
         *BEST
