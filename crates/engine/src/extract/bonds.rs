@@ -12,6 +12,9 @@ const BACKWARD: [&str; 29] = [
     "Instead", "But", "Or", "However", "Therefore", "Hence", "Thus", "Also", "Which", "Because", "Es", "Das", "Dies",
     "Cela", "Ceci", "Esto",
 ];
+/// Openings with what is left of something that the sentence before names.
+const REMAINDERS: [&str; 6] =
+    ["The remaining ", "The rest ", "The other ", "The others ", "The former ", "The latter "];
 /// The same of languages that are written without spaces.
 const BACKWARD_WIDE: [&str; 8] = ["それ", "これ", "その", "この", "しかし", "ただし", "这", "但"];
 
@@ -82,7 +85,8 @@ fn points_back(text: &str) -> bool {
     // "Others have no access to this variable."
     let ends_so = || text.rsplit(' ').nth(1) == Some("this");
     let is_wide = || BACKWARD_WIDE.iter().any(|start| text.starts_with(start));
-    BACKWARD.contains(&first) || text.starts_with('(') || is_wide() || ends_so()
+    let is_remainder = || REMAINDERS.iter().any(|start| text.starts_with(start));
+    BACKWARD.contains(&first) || text.starts_with('(') || is_remainder() || is_wide() || ends_so()
 }
 
 #[cfg(test)]

@@ -45,9 +45,7 @@ pub(super) fn adjustments_and_ends(reading: &TextReading<'_>) -> (Vec<ValueAdjus
     };
     let n_pieces = lifts.len();
     let opening = (0..n_pieces).take(REACH).find(says_something);
-    let question = closing_question(reading)
-        .filter(|idx| says_something(idx) || !reading.options.options_asked_at(*idx).is_empty());
-    let closing = question.or_else(|| (0..n_pieces).rev().take(REACH).find(says_something));
+    let closing = closing_question(reading).or_else(|| (0..n_pieces).rev().take(REACH).find(says_something));
     for (place, lift) in [(opening, OPENING), (closing, CLOSING)] {
         if let Some((idx, slot)) = place.and_then(|idx| lifts.get_mut(idx).map(|slot| (idx, slot))) {
             slot.factor *= lift.factor;
@@ -61,7 +59,7 @@ pub(super) fn adjustments_and_ends(reading: &TextReading<'_>) -> (Vec<ValueAdjus
 }
 
 /// The question in the last paragraph, which the next message answers.
-fn closing_question(reading: &TextReading<'_>) -> Option<usize> {
+pub(super) fn closing_question(reading: &TextReading<'_>) -> Option<usize> {
     let last = reading.pieces.iter().rposition(|piece| piece.join == PieceJoin::Line)?;
     let is_asked = |piece: &Piece<'_>| piece.kind == PieceKind::Sentence && is_question(piece.text);
     (last..reading.pieces.len()).take(REACH).rev().find(|idx| reading.pieces.get(*idx).is_some_and(is_asked))

@@ -55,6 +55,12 @@ pub(super) fn is_hypothetical(line: &str) -> bool {
     starts || UNREAL_WIDE.iter().any(|word| bare.starts_with(word))
 }
 
+/// Whether the sentence opens with a bold label, which the rest of its line is about: `**JSON** - as it is.`
+fn has_label(sentence: &str) -> bool {
+    let label = sentence.strip_prefix("**").and_then(|rest| rest.split_once("**"));
+    label.is_some_and(|(_, rest)| !rest.trim().is_empty())
+}
+
 /// The words that such lines start with.
 const UNREAL: [&str; 12] = [
     "example", "examples", "for example", "e.g", "simulation", "simulated", "hypothetical", "hypothetically",
@@ -74,8 +80,9 @@ pub(super) fn list_children(parents: &[Option<usize>]) -> Vec<Vec<usize>> {
     children
 }
 
-/// The line that each setting of YAML in code belongs to by its indentation: the nearest before it in its block that
-/// is indented less. A statement stands for itself. What follows the number of a listed line counts as the line.
+/// The line that each setting of YAML in code, and each statement that leaves its block, belongs to by its indentation: the
+/// nearest before it in its block that is indented less. Other statements stand for themselves. What follows the number of a
+/// listed line counts as the line.
 pub(super) fn find_enclosing_lines(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut heading = None;
@@ -98,9 +105,15 @@ pub(super) fn find_enclosing_lines(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
             heading = Some(idx);
             return None;
         }
-        parent.filter(|_| is_setting(line)).or_else(|| heading.filter(|_| is_item(line)))
+        parent.filter(|_| is_setting(line) || leaves_block(line)).or_else(|| heading.filter(|_| is_item(line)))
     };
     pieces.iter().enumerate().map(place).collect()
+}
+
+/// Whether the statement leaves its block or fails, which only the line that opens the block explains: `return nil`.
+fn leaves_block(line: &str) -> bool {
+    let first = line.split([' ', ';', '(']).next().unwrap_or_default();
+    matches!(first, "return" | "break" | "continue" | "raise" | "throw" | "exit" | "panic!" | "goto" | "yield")
 }
 
 /// The columns that a line of code is indented by and the line, without the number that a listing puts before it.
@@ -225,7 +238,7 @@ impl OutlineState {
                     // It brings a bold title of its own, so what stood under the last one has ended.
                     self.heading = None;
                 }
-                if is_hypothetical(piece.text) {
+                if is_hypothetical(piece.text) || has_label(piece.text) {
                     self.line = Some(idx);
                 }
                 self.set_intro(idx, piece);

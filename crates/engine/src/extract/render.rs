@@ -1,5 +1,6 @@
 //! The kept pieces put together in their order, with a mark for what was left out between them.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::outline::heading_level;
@@ -94,11 +95,38 @@ fn is_far_below(reading: &TextReading<'_>, start: usize, idx: usize) -> bool {
     before.is_some_and(|before| before.kind == PieceKind::Heading) && reading.is_introduction(idx)
 }
 
+/// The list, table, fence or paragraph that the piece is a part of, by the piece that all of them are under.
+fn group_of(reading: &TextReading<'_>, idx: usize) -> Option<usize> {
+    let piece = reading.pieces.get(idx)?;
+    let parent = reading.parents.get(idx).copied().flatten();
+    match piece.kind {
+        _ if piece.join != PieceJoin::Line => {
+            (0..idx).rev().find(|line| reading.pieces.get(*line).is_some_and(|line| line.join == PieceJoin::Line))
+        }
+        PieceKind::Item | PieceKind::Row | PieceKind::Code | PieceKind::Log => parent,
+        _ => None,
+    }
+}
+
+/// Whether the pieces before `start` and at `end` are lines of the same fence, which would read as one after the other.
+fn is_within_fence(reading: &TextReading<'_>, start: usize, end: usize) -> bool {
+    let fence_of = |idx: usize| {
+        let is_line = matches!(reading.pieces.get(idx)?.kind, PieceKind::Code | PieceKind::Log);
+        reading.parents.get(idx).copied().flatten().filter(|_| is_line)
+    };
+    let is_fence = |idx: usize| reading.pieces.get(idx).is_some_and(|piece| piece.kind == PieceKind::FenceOpen);
+    let before = start.checked_sub(1).and_then(fence_of);
+    before.is_some_and(|fence| fence_of(end) == Some(fence) && is_fence(fence))
+}
+
 /// The indexes of the pieces before which a gap is marked; that behind the last piece stands for the end of the text.
 fn find_marked_gaps(reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: usize) -> Vec<usize> {
     let n_pieces = reading.pieces.len();
     let starts = std::iter::once(0).chain(choices.iter().map(|choice| choice.idx + 1));
     let ends = choices.iter().map(|choice| choice.idx).chain([n_pieces]);
+    let shown: HashSet<usize> =
+        choices.iter().flat_map(|choice| group_of(reading, choice.idx).into_iter().chain([choice.idx])).collect();
+    let mut seen_cut = HashSet::new();
     let mut gaps: Vec<(usize, usize)> = starts
         .zip(ends)
         .filter_map(|(start, end)| {
@@ -107,13 +135,17 @@ fn find_marked_gaps(reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: u
             let size: usize =
                 omitted.iter().zip(counts).filter(|(_, count)| **count > 0).map(|(piece, _)| piece.units).sum();
             // Parts of one line that do not touch need their mark, or they read as one; so does what would seem to be of another
-            // heading or item than its own.
+            // heading or item than its own, and the first cut of what looks complete.
             let is_inside =
                 || start > 0 && reading.pieces.get(end).is_some_and(|after| after.join == PieceJoin::Fragment);
             let is_strange = || lost_its_frame(reading, start, end) || is_far_below(reading, start, end);
             let is_last_of_more = || end == n_pieces && (start..end).any(|idx| reading.leads.get(idx) == Some(&true));
-            (size > 0)
-                .then_some((if is_inside() || is_strange() || is_last_of_more() { usize::MAX } else { size }, end))
+            let cut_groups = (start..end).filter(|idx| reading.counts.get(*idx).is_some_and(|count| *count > 0));
+            let cut_groups = cut_groups.filter_map(|idx| group_of(reading, idx)).filter(|group| shown.contains(group));
+            let is_first_cut = cut_groups.fold(false, |is_first, group| seen_cut.insert(group) || is_first);
+            let is_in_fence = || is_within_fence(reading, start, end);
+            let is_needed = is_first_cut || is_in_fence() || is_inside() || is_strange() || is_last_of_more();
+            (size > 0).then_some((if is_needed { usize::MAX } else { size }, end))
         })
         .collect();
     gaps.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));

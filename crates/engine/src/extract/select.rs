@@ -205,12 +205,14 @@ impl PieceSelection<'_, '_> {
         for idx in self.worth.ends.clone().into_iter().filter(|idx| section.contains(idx)) {
             let options = &self.reading().options;
             let is_question = is_question(self.reading().pieces[idx].text);
-            let asks = is_question && !options.options_asked_at(idx).is_empty();
+            let offers = is_question && !options.options_asked_at(idx).is_empty();
+            // "Shall I?" carries no fact, but an answer follows.
+            let asks = is_question && !self.barred[idx] && self.reading().counts[idx] > 0;
             if self.worth.taken[idx] || !(asks || self.may_be_chosen(idx)) {
                 continue;
             }
             let is_of_options =
-                asks || !options.labels_named_by(idx).is_empty() || !options.pieces_kept_with(idx).is_empty();
+                offers || !options.labels_named_by(idx).is_empty() || !options.pieces_kept_with(idx).is_empty();
             let most = match is_question {
                 _ if is_of_options => budget * 5 / 8,
                 true => budget / 3,
