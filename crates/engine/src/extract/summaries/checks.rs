@@ -1,9 +1,9 @@
-//! The runs of tests and other checks among calls.
+//! Reports of shell commands, and the runs of tests and other checks among them.
 
 use std::collections::HashMap;
 
-use super::closed::{command_of_report, ended, is_report};
 use super::part::{InputPart, PartRole};
+use super::section::Section;
 use crate::language::named_checks;
 
 /// The places of the last run of the checks of each kind that failed, and of the last that passed as a whole.
@@ -23,7 +23,7 @@ impl CheckRuns {
     pub(super) fn of(parts: &[InputPart<'_>]) -> Self {
         let mut runs = Self::default();
         for part in parts.iter().filter(|part| part.role == PartRole::Tool && is_report(&part.text)) {
-            let line = part.text.lines().next().filter(|line| ended(line)).unwrap_or_default();
+            let line = part.text.lines().next().filter(|line| ran_to_end(line)).unwrap_or_default();
             let has_failed = part.has_failed();
             let counts = |step: &&str| takes_check(step) && (has_failed || is_whole(step));
             for step in command_of_report(line).split("&&").filter(counts) {
@@ -65,3 +65,31 @@ fn is_whole(step: &str) -> bool {
 
 /// Options that pick tests by name.
 const PICKS: [&str; 4] = ["-k", "-run", "-t", "--grep"];
+
+/// Whether the text is the report of a shell command.
+pub(super) fn is_report(text: &str) -> bool {
+    ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool))
+}
+
+/// Whether the report that begins with `line` is that of a command that ran to its end.
+pub(super) fn ran_to_end(line: &str) -> bool {
+    ![": no result", ": refused by the person", ": interrupted by the person"].iter().any(|end| line.ends_with(end))
+}
+
+/// The mark of a command that failed, in the first line of its report.
+const FAILED: &str = " failed: ";
+
+impl InputPart<'_> {
+    /// Whether it reports that a call failed. A longer report is read for errors no further than its beginning.
+    pub(super) fn has_failed(&self) -> bool {
+        self.text.lines().next().is_some_and(|line| line.contains(FAILED))
+            || self.section_of_report() == Section::Failed
+    }
+}
+
+/// The command in the first line of its report, without the tool, its outcome and what limits its output.
+pub(super) fn command_of_report(line: &str) -> &str {
+    let ends = [FAILED, ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
+    let call = line.get(..ends.min().unwrap_or(line.len())).unwrap_or_default();
+    call.split_once(' ').map_or("", |(_, command)| command)
+}

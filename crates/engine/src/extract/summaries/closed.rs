@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::candidate::Candidate;
-use super::checks::{CheckRuns, takes_check};
-use super::part::{InputPart, PartRole};
+use super::checks::{CheckRuns, command_of_report, is_report, ran_to_end, takes_check};
+use super::part::{InputPart, PartRole, REPORT};
 use super::prompt::steps_ordered_once;
 use super::section::Section;
 use crate::language::{
@@ -23,11 +23,6 @@ pub(super) fn demote_momentary(candidates: &mut [Candidate<'_>]) {
 /// The zone of the last change of each file, by its name.
 fn last_edits<'p>(parts: &'p [InputPart<'_>]) -> HashMap<&'p str, usize> {
     parts.iter().filter_map(|part| Some((part.changed_file()?, part.zone))).collect()
-}
-
-/// Whether the text is the report of a shell command.
-pub(super) fn is_report(text: &str) -> bool {
-    ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool))
 }
 
 /// The steps of git that change files.
@@ -116,7 +111,7 @@ fn names_word(text: &str, name: &str) -> bool {
 
 /// The failures that later reports of commands replace.
 pub(super) struct OutdatedFailures<'p> {
-    /// Whether each part reports the failure of a command that succeeded later, or of the same step of git.
+    /// Whether each part reports the failure of a command that succeeded later or failed in another way, or of the same step of git.
     pub(super) parts: Vec<bool>,
     /// The steps of git that were taken, and the zone of the last of each.
     pub(super) steps: HashMap<&'p str, usize>,
@@ -124,7 +119,7 @@ pub(super) struct OutdatedFailures<'p> {
 
 impl<'p> OutdatedFailures<'p> {
     pub(super) fn of(parts: &'p [InputPart<'_>]) -> Self {
-        let mut later: HashSet<&str> = HashSet::new();
+        let (mut later, mut failed): (HashSet<&str>, HashSet<&str>) = (HashSet::new(), HashSet::new());
         let is_over = |later: &HashSet<&str>, command: &str| {
             let mut steps = steps_of(command).filter(|step| !step.starts_with("cd ")).peekable();
             later.contains(command)
@@ -139,8 +134,11 @@ impl<'p> OutdatedFailures<'p> {
             let command = command_of_report(line);
             if part.has_failed() {
                 let is_taken = |step: &str| outdated.steps.contains_key(step);
-                *is_outdated = is_over(&later, command) || git_subcommands(command).last().is_some_and(is_taken);
-            } else if ended(line) {
+                let is_repeated = failed.contains(command);
+                failed.extend(Some(command).filter(|_| !part.is_in_ledger() && part.text.len() <= REPORT));
+                *is_outdated =
+                    is_repeated || is_over(&later, command) || git_subcommands(command).last().is_some_and(is_taken);
+            } else if ran_to_end(line) {
                 later.insert(command);
                 // The status is that of the last.
                 later.extend(steps_of(command.rsplit(';').next().unwrap_or(command)));
@@ -168,27 +166,4 @@ fn steps_of(command: &str) -> impl Iterator<Item = &str> {
 fn wider_steps(step: &str) -> impl Iterator<Item = &str> {
     let ends = step.match_indices(' ').map(|(end, _)| step.get(..end).unwrap_or_default());
     std::iter::once(step).chain(ends.filter(|wider| takes_check(wider)))
-}
-
-/// Whether the report that begins with `line` is that of a command that ran to its end.
-pub(super) fn ended(line: &str) -> bool {
-    ![": no result", ": refused by the person", ": interrupted by the person"].iter().any(|end| line.ends_with(end))
-}
-
-/// The mark of a command that failed, in the first line of its report.
-const FAILED: &str = " failed: ";
-
-impl InputPart<'_> {
-    /// Whether it reports that a call failed. A longer report is read for errors no further than its beginning.
-    pub(super) fn has_failed(&self) -> bool {
-        self.text.lines().next().is_some_and(|line| line.contains(FAILED))
-            || self.section_of_report() == Section::Failed
-    }
-}
-
-/// The command in the first line of its report, without the tool, its outcome and what limits its output.
-pub(super) fn command_of_report(line: &str) -> &str {
-    let ends = [FAILED, ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
-    let call = line.get(..ends.min().unwrap_or(line.len())).unwrap_or_default();
-    call.split_once(' ').map_or("", |(_, command)| command)
 }

@@ -119,7 +119,7 @@ fn list_calls(calls: &[String]) -> String {
     }
     let mut left = SINCE;
     let has_room = |(call, _): &&(&str, usize)| {
-        left = left.checked_sub(utf16_len(call) + 2).unwrap_or_default();
+        left = left.saturating_sub(utf16_len(call) + 2);
         left > 0
     };
     let n_shown = runs.iter().rev().take_while(has_room).count();

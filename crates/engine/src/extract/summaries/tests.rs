@@ -1158,4 +1158,7 @@ fn k_11_a_check_has_not_failed_once_it_or_one_that_covers_it_has_passed() {
     assert!(is_told(lint, "Bash mise run fmt: Finished"));
     assert!(is_told("Bash mise run test: 1 FAIL", "Bash mise run test -- -run TestX: 1 passed"));
     assert!(is_told(lint, "Bash mise run lint; true: Finished"));
+    // The newest failure takes the place of an earlier one, unless it says nothing.
+    assert!(!is_told(lint, "Bash mise run lint 2>&1 | tail -3 failed: exit code 1\nerror: `other_limit` is missing"));
+    assert!(is_told(lint, "Bash mise run lint failed: exit code 1"));
 }
