@@ -1,6 +1,7 @@
 //! Commits, pushes and pull requests that a script made, by what it printed.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::effects::git_subcommands;
 use super::shell::{ShellCommand, ShellScript};
@@ -22,6 +23,9 @@ pub struct Publication {
     /// The end of a pull request or an issue: merged, closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<String>,
+    /// Whether it was only looked at.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_seen: bool,
 }
 
 /// A commit that another one took the place of.
@@ -45,6 +49,7 @@ impl Publication {
             pushed_to: later.pushed_to.or(self.pushed_to),
             replaced: later.replaced.or(self.replaced),
             end: later.end.or(self.end),
+            is_seen: self.is_seen && later.is_seen,
         }
     }
 
@@ -75,7 +80,10 @@ impl PublishedInWords {
             let number = id.rsplit(['/', '#']).next();
             if id.starts_with('#') || id.contains("://") {
                 match requests.iter_mut().find(|(known, _)| known.rsplit(['/', '#']).next() == number) {
-                    Some((_, known)) => *known = std::mem::take(known).merge_later(what.clone()),
+                    Some((known, request)) => {
+                        *request = std::mem::take(request).merge_later(what.clone());
+                        *known = if known.starts_with('#') { id } else { known };
+                    }
                     None => requests.push((id, what.clone())),
                 }
                 continue;
@@ -89,6 +97,7 @@ impl PublishedInWords {
             }
             commits.push((id, what));
         }
+        requests.retain(|(_, what)| !what.is_seen);
         Self {
             requests: requests.iter().rev().map(|(id, what)| what.describe_with_id(id)).collect(),
             commits: commits.iter().rev().map(|(id, what)| what.describe_with_id(id)).collect(),
@@ -105,36 +114,75 @@ const COMMITS: [&str; 3] = ["commit", "cherry-pick", "revert"];
 pub fn find_publications(script: &ShellScript, output: &str, is_error: bool) -> Vec<(String, Publication)> {
     let steps = git_subcommands(script);
     let amends = script.commands.iter().any(|it| it.words.iter().any(|word| word.text == "--amend"));
-    let requests: Vec<&ShellCommand> =
-        script.commands.iter().filter(|command| command.program_name() == "gh").collect();
-    let opens = requests.iter().find(|it| ["pr", "issue"].contains(&it.word_at(1)) && it.word_at(2) == "create");
+    let requests: Vec<&ShellCommand> = script.commands.iter().filter(|command| is_about_request(command)).collect();
+    let opens = requests.iter().find(|it| it.word_at(2) == "create");
     let of_line = |line: &str| {
         parse_commit_line(line)
             .filter(|_| COMMITS.iter().any(|step| steps.contains(step)))
             .map(|(id, commit)| (id, Publication { replaced: amends.then_some(ReplacedCommit::Before), ..commit }))
             .or_else(|| parse_push_line(line).filter(|_| steps.contains(&"push")))
             .or_else(|| {
-                let is_address = line.starts_with("https://") && (line.contains("/pull/") || line.contains("/issues/"));
-                let title = option_value(opens.filter(|_| is_address)?, &["--title", "-t"]);
+                let title = option_value(opens.filter(|_| is_request_address(line))?, &["--title", "-t"]);
                 Some((line.to_owned(), Publication { title, ..Publication::default() }))
             })
     };
     let mut published: Vec<_> = output.lines().filter_map(|line| of_line(line.trim())).collect();
-    published.extend(requests.iter().filter(|_| !is_error).filter_map(|command| ended_request(command)));
+    published.extend(requests.iter().filter(|_| !is_error).filter_map(|command| changed_request(command)));
+    let views = requests.iter().find(|it| it.word_at(2) == "view").filter(|_| !is_error);
+    published.extend(views.and_then(|command| viewed_request(command, output)));
     published
 }
 
-/// The pull request or issue that a call of `gh` merged or closed, by its number.
-fn ended_request(command: &ShellCommand) -> Option<(String, Publication)> {
-    let end = match command.word_at(2) {
-        "merge" => "merged",
-        "close" => "closed",
-        "reopen" => "open",
+/// Whether the command works on a pull request or an issue.
+fn is_about_request(command: &ShellCommand) -> bool {
+    ["gh", "glab"].contains(&command.program_name()) && ["pr", "mr", "issue"].contains(&command.word_at(1))
+}
+
+/// Whether the line is the address of a pull request or an issue.
+fn is_request_address(line: &str) -> bool {
+    line.starts_with("https://") && ["/pull/", "/merge_requests/", "/issues/"].iter().any(|part| line.contains(part))
+}
+
+/// The number of the pull request or issue that the command names, behind `#`.
+fn request_number(command: &ShellCommand) -> Option<String> {
+    let number = command.operands().nth(2)?.text.rsplit('/').next()?.trim_start_matches(['#', '!']);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("#{number}"))
+}
+
+/// The pull request or issue that a call merged, closed, opened again or renamed, by its number.
+fn changed_request(command: &ShellCommand) -> Option<(String, Publication)> {
+    let waits = command.words.iter().any(|word| ["--auto", "--auto-merge"].contains(&word.text.as_str()));
+    let (end, title) = match command.word_at(2) {
+        "merge" => (Some(if waits { "to be merged when its checks pass" } else { "merged" }), None),
+        "close" => (Some("closed"), None),
+        "reopen" => (Some("open"), None),
+        "edit" | "update" => (None, Some(option_value(command, &["--title", "-t"])?)),
         _ => return None,
     };
-    let number = command.operands().nth(2)?.text.rsplit('/').next()?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| (format!("#{number}"), Publication { end: Some(end.to_owned()), ..Publication::default() }))
+    Some((request_number(command)?, Publication { end: end.map(str::to_owned), title, ..Publication::default() }))
+}
+
+/// The pull request or issue that a call showed as `output`, in JSON or in lines such as `state: OPEN`. One of the current branch is
+/// no other's.
+fn viewed_request(command: &ShellCommand, output: &str) -> Option<(String, Publication)> {
+    let json: Option<Value> = serde_json::from_str(output.trim()).ok();
+    let field = |name: &str| match json.as_ref().map(|json| json.get(name)) {
+        Some(Some(Value::Number(number))) => Some(number.to_string()),
+        Some(value) => value.and_then(Value::as_str).map(str::to_owned),
+        None => {
+            let head = output.lines().take_while(|line| *line != "--");
+            let of_name = |line: &str| line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned());
+            head.into_iter().find_map(of_name)
+        }
+    };
+    let address = || output.lines().map(str::trim).find(|line| is_request_address(line)).map(str::to_owned);
+    let named = request_number(command);
+    let is_own = command.operands().nth(2).is_none();
+    let number = named.or_else(|| field("number").map(|number| format!("#{number}")));
+    let id = field("url").filter(|url| is_request_address(url)).or_else(|| address().filter(|_| is_own)).or(number)?;
+    let end = field("state").map(|state| state.to_lowercase()).filter(|state| state != "open");
+    Some((id, Publication { title: field("title"), end, is_seen: !is_own, ..Publication::default() }))
 }
 
 /// The word after one of `options`.
@@ -170,7 +218,7 @@ mod tests {
             steps.iter().flat_map(|(script, output)| find_publications(&ShellScript::parse(script), output, false))
         {
             let known = all.iter().position(|(known, _)| *known == id).map(|at| all.remove(at).1);
-            all.push((id, known.unwrap_or_default().merge_later(what)));
+            all.push((id, known.map_or(what.clone(), |known| known.merge_later(what))));
         }
         PublishedInWords::of(all.iter().map(|(id, what)| (id, what)))
     }
@@ -215,9 +263,19 @@ mod tests {
             ("gh issue create --title 'A bug'", "https://host/o/r/issues/6"),
             ("gh pr create -t 'Mend it'", "https://host/o/r/pull/7"),
             ("gh pr merge --squash 7 && gh pr close 5", ""),
+            ("gh pr view 8 --json title,state", r#"{"title":"Of another","state":"OPEN"}"#),
+            ("gh issue view 6", "title:\tA bug in b\nstate:\tCLOSED\n--\nstate: of the text"),
+            ("gh pr view --json number,title,state", r#"{"number":9,"title":"Old","state":"OPEN"}"#),
+            ("gh pr edit 9 --title 'New' && glab mr merge 10", ""),
         ]);
         assert_eq!(commits, ["5555555 (pushed to main)", "3333333 c", "1111111 a"]);
-        let told = ["#5 (closed)", "https://host/o/r/pull/7 Mend it (merged)", "https://host/o/r/issues/6 A bug"];
+        let told = [
+            "#10 (merged)",
+            "#9 New",
+            "#5 (closed)",
+            "https://host/o/r/pull/7 Mend it (merged)",
+            "https://host/o/r/issues/6 A bug in b (closed)",
+        ];
         assert_eq!(requests, told);
     }
 }

@@ -12,6 +12,7 @@ mod segment;
 mod sentence;
 mod shape;
 mod statement;
+mod status;
 mod word_index;
 mod words;
 
@@ -32,4 +33,5 @@ pub use shape::WordShape;
 pub use statement::{
     Statement, approves_whole, find_replaced, holds_until_change, is_momentary, names_fault, reviewed_file,
 };
+pub(crate) use status::{named_checks, passes_checks, says_all_pass};
 pub use words::{Word, fold_hash, split_words};

@@ -3,6 +3,7 @@
 use super::class::{HashedMap, character_pairs, word_meanings};
 use super::label::without_label;
 use super::shape::WordShape;
+use super::status::reports_passing;
 use super::words::{Word, fold_hash, split_words};
 
 /// The subject words and the values of a statement.
@@ -32,6 +33,9 @@ const ALIKE: usize = 75;
 /// The percentage of the longer statement's subject that must be in the shorter one.
 const ALIKE_BACK: usize = 50;
 
+/// Fewer words without a value mean nothing by themselves.
+const FEW: usize = 3;
+
 impl Statement {
     /// Analyses `text`.
     #[must_use]
@@ -54,6 +58,12 @@ impl Statement {
         statement.tokens.sort_unstable();
         statement.tokens.dedup_by_key(|token| token.0);
         statement
+    }
+
+    /// Whether it has so few words, and no value, that it means nothing without what stood beside it: "Good question."
+    #[must_use]
+    pub fn says_little(&self) -> bool {
+        self.tokens.len() < FEW && self.tokens.iter().all(|token| token.1 < TokenRole::Number)
     }
 
     /// Whether a quarter of what the shorter of the two is about, and two words or half of it, is in the other.
@@ -215,7 +225,7 @@ const FAULTS: [&str; 25] = [
 #[must_use]
 pub fn approves_whole(text: &str) -> bool {
     let lower = text.to_lowercase();
-    APPROVALS.iter().any(|phrase| lower.contains(phrase))
+    APPROVALS.iter().any(|phrase| lower.contains(phrase)) || reports_passing(text)
 }
 
 /// Whether the text names something that is wrong.

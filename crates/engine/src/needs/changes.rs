@@ -50,6 +50,12 @@ impl Needs {
             self.lines.retain(|line| !((since..before).contains(&line.at) && (is_all || is_file(line.title))));
             return;
         }
+        if let LineChange::Rerun(command) = change {
+            let titles = &self.titles;
+            let is_of = |title: u32| titles.get(title as usize).is_some_and(|title| title == command);
+            self.lines.retain(|line| line.at >= before || !is_of(line.title));
+            return;
+        }
         let path = change.path();
         let is_of: Vec<bool> = self.titles.iter().map(|title| is_inside_path(title, path)).collect();
         let is_of = |title: u32| is_of.get(title as usize).is_some_and(|is_of| *is_of);

@@ -18,6 +18,8 @@ pub enum LineChange {
     PartTakenOut(String, String),
     /// The file at the first path was moved to the second.
     Moved(String, String),
+    /// The command under this title was run again.
+    Rerun(String),
     /// All changes of files since the last commit were given up.
     Reset,
     /// The merge that was started last was given up.
@@ -42,6 +44,7 @@ impl LineChange {
     pub(super) fn path(&self) -> &str {
         match self {
             Self::Replaced(path) | Self::TakenOut(path, _) | Self::PartTakenOut(path, _) | Self::Moved(path, _) => path,
+            Self::Rerun(title) => title,
             Self::Reset | Self::Aborted => "",
         }
     }
@@ -50,7 +53,7 @@ impl LineChange {
         let texts = match self {
             Self::TakenOut(_, lines) => lines.iter().map(String::len).sum(),
             Self::PartTakenOut(_, text) | Self::Moved(_, text) => text.len(),
-            Self::Replaced(_) | Self::Reset | Self::Aborted => 0,
+            Self::Replaced(_) | Self::Rerun(_) | Self::Reset | Self::Aborted => 0,
         };
         self.path().len() + texts
     }
@@ -61,7 +64,7 @@ impl LineChange {
             Self::TakenOut(_, lines) => lines.iter().any(|line| line == text),
             // An edit may have inserted a part of a line, and this is the longer line.
             Self::PartTakenOut(_, part) => text.contains(part.trim()) || part.contains(text),
-            Self::Replaced(_) | Self::Moved(..) | Self::Reset | Self::Aborted => true,
+            Self::Replaced(_) | Self::Moved(..) | Self::Rerun(_) | Self::Reset | Self::Aborted => true,
         }
     }
 }

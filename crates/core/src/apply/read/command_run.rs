@@ -55,15 +55,21 @@ pub(super) fn note_command(
         return None;
     }
     let script = ShellScript::parse(command);
-    if answer.is_error && has_stayed_out(&script, answer.text) {
+    if answer.is_error && has_stayed_out(&script, answer.text) || is_refused_by_shell(answer.text) {
         return None;
+    }
+    for (id, what) in find_publications(&script, answer.text, answer.is_error) {
+        ledger.note_publication(id, what);
     }
     let repository = Repository::after(&script, answer.text, answer.is_error);
     if is_read_only_script(&script) {
         ledger.note_repository(repository);
         return None;
     }
+    // A program that is not there has tested nothing.
+    let is_missing = answer.exit_status() == Some(127) || first_line(answer.text).contains("command not found");
     let run = TestRun::from_script(&script).or_else(|| TestRun::from_output(&script, answer.text));
+    let run = run.filter(|_| !is_missing);
     let tested = run.map(|(run, at)| {
         let mut report = TestReport::parse(&run, answer.text);
         report.all_passed &= shows_output_end(&script, at, answer.text) && !answer.is_error;
@@ -86,7 +92,7 @@ pub(super) fn note_command(
     let (cd, rest) = split_leading_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));
     let command = strip_output_filters(rest);
-    let mut is_check = tests_or_builds(&script);
+    let mut is_check = tests_or_builds(&script) && !is_missing;
     if let Some((run, at, report)) = tested {
         // A test that fails as it should is one still.
         if std::mem::take(&mut is_check) {
@@ -94,9 +100,6 @@ pub(super) fn note_command(
         }
         let folder = command_folders(&script, folder).into_iter().nth(at).flatten();
         ledger.note_test_run(&run, report, folder.as_deref().unwrap_or_default());
-    }
-    for (id, what) in find_publications(&script, answer.text, answer.is_error) {
-        ledger.note_publication(id, what);
     }
     if !answer.is_error && !answer.is_in_background() {
         for (path, action) in find_patch(command).into_iter().flat_map(|patch| patch_files(patch, folder)) {
@@ -122,8 +125,22 @@ pub(super) fn note_command(
 fn has_stayed_out(script: &ShellScript, output: &str) -> bool {
     let is_cd =
         script.commands.first().is_some_and(|first| first.program_name() == "cd" && first.join == ShellOperator::And);
-    let mut lines = output.lines().filter(|line| !line.starts_with("Exit code ") && !line.trim().is_empty());
-    is_cd && lines.next().is_some_and(|line| line.starts_with("cd:") || line.contains(" cd: ") || line.contains(":cd:"))
+    let line = first_line(output);
+    is_cd && (line.starts_with("cd:") || line.contains(" cd: ") || line.contains(":cd:"))
+}
+
+/// Whether the shell could not read the script, so that nothing was run.
+pub(super) fn is_refused_by_shell(output: &str) -> bool {
+    const REFUSALS: [&str; 3] =
+        [": parse error near ", "syntax error near unexpected token", "unexpected EOF while looking for"];
+    let line = first_line(output);
+    ["(eval):", "bash: ", "/bin/bash: ", "zsh:", "sh: "].iter().any(|shell| line.starts_with(shell))
+        && REFUSALS.iter().any(|refusal| line.contains(refusal))
+}
+
+/// The first line that was printed, below the status.
+fn first_line(output: &str) -> &str {
+    output.lines().find(|line| !line.starts_with("Exit code ") && !line.trim().is_empty()).unwrap_or_default()
 }
 
 /// The steps of git that make files.

@@ -311,6 +311,7 @@ mod tests {
             bash(r#"{"command":"sleep 2 && gh pr create --title a"}"#, "https://host/o/r/pull/7"),
             bash(r#"{"command":"bash -c 'grep -n x a.txt'"}"#, "!Exit code 2\na.txt: no such file"),
             bash(r#"{"command":"npx lint bad.js"}"#, "!Exit code 1\nbad.js is ignored"),
+            bash(r#"{"command":"make lint &&& x"}"#, "!Exit code 1\n(eval):1: parse error near `&'"),
         ];
         let of = |words: &str| {
             let said = sample_assistant("said", "r4", "said", &sample_text(words)) + "\n";
@@ -327,6 +328,17 @@ mod tests {
             assert_eq!(!of(words).starts_with(failed), is_wanted, "{words}: {}", of(words));
             assert!(!of(words).contains("Commands that failed"), "{words}: {}", of(words));
         }
+    }
+
+    // K-11
+    #[test]
+    fn k_11_a_program_that_is_not_there_has_tested_nothing() {
+        let bash = |command: &'static str, result: &'static str| ("Bash", command, result, "{}");
+        let passed = bash(r#"{"command":"cargo test"}"#, "test a ... ok\ntest result: ok. 1 passed");
+        let missing = bash(r#"{"command":"pytest -q"}"#, "!Exit code 127\n(eval):1: command not found: pytest");
+        let hidden = bash(r#"{"command":"make test | tail -3"}"#, "sh: line 1: make: command not found");
+        let told = told(&[passed, missing, hidden]);
+        assert!(told.starts_with("Last test or build: `cargo test` succeeded\n"), "{told}");
     }
 
     // F-13

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::call_result::CallResult;
+use super::calls::is_refusal;
 use super::describe::Described;
 use super::input::CallInput;
 use super::line_changes::{CallChanges, lists_whole_file, strip_line_numbers};
@@ -45,8 +46,10 @@ struct OpenCall {
     /// Its message.
     at: u32,
     changes: CallChanges,
-    /// Whether its lines are shown: not those of a question, whose answer the summary has.
+    /// Whether its lines are shown: not those of thoughts, nor of a question, whose answer the summary has.
     is_shown: bool,
+    /// Whether its title is a whole shell command: a call with the same title runs it again.
+    is_whole_command: bool,
     /// The file that it works on, and whether it reads all of it.
     file: Option<(String, bool)>,
 }
@@ -59,16 +62,18 @@ fn read_answer(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, nee
         let input = CallInput(raw);
         let is_part = ["offset", "limit", "pages"].iter().any(|key| input.raw_value(key.as_bytes()).is_some());
         let file = input.file_path(&tool, || page.working_folder()).map(|path| (path, tool == "Read" && !is_part));
+        let title = call_title(&tool, input);
         let call = OpenCall {
-            title: call_title(&tool, input),
             at: needs.current_message(),
             changes: CallChanges::of_call(&tool, input, page),
-            is_shown: tool != "AskUserQuestion",
+            is_shown: tool != "AskUserQuestion" && !notes_thoughts(&tool),
+            is_whole_command: input.string_value(b"command").is_some_and(|command| title == format!("Bash {command}")),
+            title,
             file,
         };
         let source = input_source(&tool);
         let holds = |key: Option<&[u8]>| source != TextSource::Edit || key != Some(b"old_string");
-        if !tool.starts_with("Todo") && !tool.starts_with("TaskUpdate") {
+        if !tool.starts_with("Todo") && !tool.starts_with("TaskUpdate") && !notes_thoughts(&tool) {
             each_string(raw, |key, string| {
                 if holds(key) {
                     needs.read(source, call.shown_title(), &json_string::decode(string));
@@ -95,6 +100,9 @@ impl OpenCall {
             for change in self.changes.changes.iter().cloned() {
                 needs.note_change(change, self.at);
             }
+        }
+        if !is_refusal(text) && self.is_whole_command {
+            needs.note_change(LineChange::Rerun(self.title.clone()), self.at);
         }
         if let Some((path, true)) = &self.file
             && lists_whole_file(text)
@@ -142,6 +150,12 @@ fn call_title(tool: &str, input: CallInput<'_>) -> String {
             .short_label(TITLE)
     };
     path.filter(|path| !path.is_empty() && !path.contains('\n')).unwrap_or_else(brief)
+}
+
+/// Whether the tool only notes what the model thinks, which is no fact of the world.
+fn notes_thoughts(tool: &str) -> bool {
+    let name = tool.rsplit("__").next().unwrap_or(tool).to_lowercase();
+    ["think", "thought"].iter().any(|word| name.contains(word))
 }
 
 /// The source that the input of a call of `tool` is.
@@ -229,6 +243,12 @@ mod tests {
         ] {
             assert!(!shown(&[read, gone]).contains("next_value"), "{gone:?}");
         }
+        let status = r#"{"command":"git status --short"}"#;
+        let again = [bash(status, " M src/first_file.rs"), bash(status, "?? src/next_file.rs")];
+        assert!(!shown(&again).contains("first_file") && shown(&again).contains("next_file"), "{}", shown(&again));
+        assert!(!shown(&[again[0], bash(status, " ")]).contains("first_file"));
+        let thought = ("mcp__seq__sequentialthinking", r#"{"thought":"Is it next_value?"}"#, "next_thought: 2", "{}");
+        assert_eq!(shown(&[thought]), "");
         let merge = [
             bash(r#"{"command":"git merge main"}"#, "!Exit code 1\nCONFLICT (content): a.rs"),
             read,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::calls::is_refusal;
+use super::command_run::is_refused_by_shell;
 use super::describe::{Described, result_kind};
 use super::input::CallInput;
 use super::typed::{remove_tag, text_inside_tag};
@@ -138,7 +139,9 @@ impl PendingCall {
         if is_error || is_refusal(text) {
             let error = text_inside_tag(text, "tool_use_error").unwrap_or(text);
             // A file that was not there then may be there now.
-            let is_repeated = REPEATED.iter().any(|start| error.starts_with(start)) || error.contains(SEVERAL_MATCHES);
+            let is_repeated = REPEATED.iter().any(|start| error.starts_with(start))
+                || error.contains(SEVERAL_MATCHES)
+                || is_refused_by_shell(error);
             if told == ResultDetail::Looked || is_repeated {
                 return Vec::new();
             }

@@ -3,11 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::candidate::Candidate;
-use super::marks::{is_about_checks, says_all_pass};
-use super::part::{InputPart, PartRole};
+use super::checks::{CheckRuns, command_of_report, is_report, ran_to_end, takes_check};
+use super::part::{InputPart, PartRole, REPORT};
 use super::prompt::steps_ordered_once;
 use super::section::Section;
-use crate::language::{approves_whole, holds_until_change, is_momentary, names_fault, reviewed_file};
+use crate::language::{
+    approves_whole, holds_until_change, is_momentary, named_checks, names_fault, reviewed_file, says_all_pass,
+};
 
 /// Moves what held only when it was said from *Open* to *Also*, all but the newest.
 pub(super) fn demote_momentary(candidates: &mut [Candidate<'_>]) {
@@ -23,20 +25,20 @@ fn last_edits<'p>(parts: &'p [InputPart<'_>]) -> HashMap<&'p str, usize> {
     parts.iter().filter_map(|part| Some((part.changed_file()?, part.zone))).collect()
 }
 
-/// Whether the text is the report of a shell command.
-fn is_report(text: &str) -> bool {
-    ["Bash ", "PowerShell "].iter().any(|tool| text.starts_with(tool))
-}
+/// The steps of git that change files.
+const CHANGES: [&str; 5] = ["merge", "rebase", "pull", "cherry-pick", "revert"];
 
 /// Drops failures of checks that all passed later, steps that a later command or prompt took, points about lines of files that were
-/// changed later, faults of files that were changed before something succeeded, and verdicts on what was changed later. Moves
-/// orders that were carried out to *Asked*.
+/// changed later, faults of files that were changed before something succeeded, and verdicts on what was changed later or failed a
+/// check. Moves orders that were carried out to *Asked*.
 pub(super) fn drop_closed(candidates: &mut Vec<Candidate<'_>>, steps: &HashMap<&str, usize>, parts: &[InputPart<'_>]) {
     let passed =
         candidates.iter().filter(|it| it.section != Section::Failed && says_all_pass(&it.text)).map(|it| it.zone);
     let passed = passed.max().unwrap_or_default();
     let edits = last_edits(parts);
-    let changed = edits.values().max().copied().unwrap_or_default();
+    let runs = CheckRuns::of(parts);
+    let by_git = CHANGES.iter().filter_map(|step| steps.get(step)).max();
+    let changed = edits.values().max().max(by_git).copied().unwrap_or_default().max(runs.last_failure());
     let succeeded = parts.iter().filter(|part| part.succeeds()).map(|part| part.zone).max().unwrap_or_default();
     let is_carried = |part: &&InputPart<'_>| {
         matches!(part.role, PartRole::Item(Section::Done | Section::Found | Section::Open | Section::Also))
@@ -60,7 +62,11 @@ pub(super) fn drop_closed(candidates: &mut Vec<Candidate<'_>>, steps: &HashMap<&
         _ if candidate.is_certain => true,
         // The report of a command is over when the command succeeds, and not because something else passed.
         Section::Failed if is_report(&candidate.text) => true,
-        Section::Failed => (candidate.zone >= passed || !is_about_checks(&candidate.text)) && !is_mended(candidate),
+        Section::Failed => {
+            let kinds = named_checks(&candidate.text);
+            let has_passed = candidate.zone < passed || runs.pass_after(&kinds, candidate.zone);
+            (kinds.is_empty() || !has_passed) && !is_mended(candidate)
+        }
         Section::Open => {
             let first = candidate.text.split(' ').next().unwrap_or_default().to_lowercase();
             steps.get(first.as_str()).is_none_or(|taken| candidate.zone >= *taken) && !is_taken(candidate, parts)
@@ -105,7 +111,7 @@ fn names_word(text: &str, name: &str) -> bool {
 
 /// The failures that later reports of commands replace.
 pub(super) struct OutdatedFailures<'p> {
-    /// Whether each part reports the failure of a command that succeeded later, or of the same step of git.
+    /// Whether each part reports the failure of a command that succeeded later or failed in another way, or of the same step of git.
     pub(super) parts: Vec<bool>,
     /// The steps of git that were taken, and the zone of the last of each.
     pub(super) steps: HashMap<&'p str, usize>,
@@ -113,7 +119,12 @@ pub(super) struct OutdatedFailures<'p> {
 
 impl<'p> OutdatedFailures<'p> {
     pub(super) fn of(parts: &'p [InputPart<'_>]) -> Self {
-        let mut later: HashSet<&str> = HashSet::new();
+        let (mut later, mut failed): (HashSet<&str>, HashSet<&str>) = (HashSet::new(), HashSet::new());
+        let is_over = |later: &HashSet<&str>, command: &str| {
+            let mut steps = steps_of(command).filter(|step| !step.starts_with("cd ")).peekable();
+            later.contains(command)
+                || steps.peek().is_some() && steps.all(|step| wider_steps(step).any(|wider| later.contains(wider)))
+        };
         let mut outdated = Self { parts: vec![false; parts.len()], steps: HashMap::new() };
         for (part, is_outdated) in parts.iter().zip(&mut outdated.parts).rev() {
             if !is_report(&part.text) || !matches!(part.role, PartRole::Tool | PartRole::Item(Section::Failed)) {
@@ -121,12 +132,16 @@ impl<'p> OutdatedFailures<'p> {
             }
             let line = part.text.lines().next().unwrap_or_default();
             let command = command_of_report(line);
-            // A longer report is read for errors no further than this.
-            if line.contains(FAILED) || part.section_of_report() == Section::Failed {
+            if part.has_failed() {
                 let is_taken = |step: &str| outdated.steps.contains_key(step);
-                *is_outdated = later.contains(command) || git_subcommands(command).last().is_some_and(is_taken);
-            } else if ![": no result", ": refused by the person"].iter().any(|end| line.ends_with(end)) {
+                let is_repeated = failed.contains(command);
+                failed.extend(Some(command).filter(|_| !part.is_in_ledger() && part.text.len() <= REPORT));
+                *is_outdated =
+                    is_repeated || is_over(&later, command) || git_subcommands(command).last().is_some_and(is_taken);
+            } else if ran_to_end(line) {
                 later.insert(command);
+                // The status is that of the last.
+                later.extend(steps_of(command.rsplit(';').next().unwrap_or(command)));
                 for step in git_subcommands(command) {
                     outdated.steps.entry(step).or_insert(part.zone);
                 }
@@ -142,11 +157,13 @@ pub(super) fn git_subcommands(command: &str) -> impl Iterator<Item = &str> {
     command.match_indices("git ").filter_map(move |(at, git)| words(at + git.len()))
 }
 
-/// The mark of a command that failed, in the first line of its report.
-const FAILED: &str = " failed: ";
+/// The commands that follow each other in one.
+fn steps_of(command: &str) -> impl Iterator<Item = &str> {
+    command.split("&&").flat_map(|step| step.split(';')).map(str::trim).filter(|step| !step.is_empty())
+}
 
-/// The command in the first line of its report, without its outcome and what limits its output.
-fn command_of_report(line: &str) -> &str {
-    let ends = [FAILED, ": ", " 2>&1", " | "].into_iter().filter_map(|end| line.find(end));
-    line.get(..ends.min().unwrap_or(line.len())).unwrap_or_default()
+/// The step, and of one that checks something, what checks more: `cargo test` of `cargo test a::b`.
+fn wider_steps(step: &str) -> impl Iterator<Item = &str> {
+    let ends = step.match_indices(' ').map(|(end, _)| step.get(..end).unwrap_or_default());
+    std::iter::once(step).chain(ends.filter(|wider| takes_check(wider)))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::super::announce::announces_step;
-use crate::language::{Word, WordShape, character_pairs, is_momentary, reports_error, split_words};
+use crate::language::{Word, WordShape, character_pairs, is_momentary, passes_checks, reports_error, split_words};
 
 /// Words that lay down a rule or a preference, beside those of the class `RULE`.
 const DEMANDS: &str = "prefer prefers preferred preference preferences want wants owner owns owned reviews reviewer until convention \
@@ -40,10 +40,6 @@ const DONE_PHRASES: [&str; 10] = [
     "[x]", "all green", "is complete", "✅ complete", "works since", "works now", "now works", "works correctly",
     "works as expected", "now working",
 ];
-const PASSES: [&str; 5] = ["pass", "passed", "passes", "passing", "green"];
-/// The things that pass when all is well.
-const CHECKED: [&str; 11] =
-    ["test", "tests", "check", "checks", "suite", "build", "ci", "lint", "linter", "specs", "typescript"];
 /// Words of what is left to do.
 const OPEN: &str = "remaining remains pending later tbd blocked outstanding unresolved awaiting \
     offen ausstehend nächster verbleibend restant prochaine pendiente próximo siguiente 待办 下一 接下 今後 残り 未完 残る";
@@ -201,14 +197,6 @@ fn measures_the_rest(lower: &str) -> bool {
     })
 }
 
-/// Whether tests or their kin pass, two words away at most: `passes` alone may be what a function does with a value.
-fn passes_checks(lower: &str) -> bool {
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_beside =
-        |pair: &[&str]| pair.iter().any(|word| PASSES.contains(word)) && pair.iter().any(|word| is_check(word));
-    words.windows(3).any(is_beside) || is_beside(&words) && words.len() < 3
-}
-
 /// Whether the text begins as one option of several: "Option 1: ...", "**B)** ...".
 pub(super) fn labels_option(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -275,23 +263,6 @@ fn has_kana(text: &str) -> bool {
 
 /// Marks at the end of a statement.
 const ENDS: [char; 7] = ['。', '！', '.', '!', ':', '：', '✅'];
-
-/// Whether the text says that all tests or checks pass.
-pub(super) fn says_all_pass(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let says_all =
-        ["all ", "every ", "全", "すべて", "alle ", "tous ", "todos "].iter().any(|word| lower.contains(word));
-    says_all && passes_checks(&lower) && !lower.ends_with(['?', '？'])
-}
-
-/// Whether the text is about tests or checks.
-pub(super) fn is_about_checks(text: &str) -> bool {
-    text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(is_check)
-}
-
-fn is_check(word: &str) -> bool {
-    CHECKED.contains(&word) || word.ends_with("テスト") || word.ends_with("测试")
-}
 
 const DEMAND: u16 = 1;
 const DECISION: u16 = 2;

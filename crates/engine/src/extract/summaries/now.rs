@@ -11,12 +11,13 @@ use crate::PromptTreatment;
 use crate::language::{Piece, PieceKind, classify_sentence, split_into_pieces};
 use ctxc_transcript::text::clip_text;
 
-/// The calls after the last words of the model that are shown with them.
-const SINCE: usize = 3;
-/// The mark before these calls.
+/// The mark before the calls after the last words of the model, which are shown with them.
 const SINCE_THEN: &str = "Calls since then: ";
-/// The most units of such a call.
+/// The most units of these calls, the oldest of which are but counted, and of one.
+const SINCE: usize = 320;
 const CALL: usize = 60;
+/// The mark behind the number of calls that are not shown.
+const MORE: &str = " before these";
 
 /// Sets what was being done: the last words of the model unless the person answered, and where there is room the calls after that;
 /// else what a summary says after which nothing was said.
@@ -49,11 +50,19 @@ pub(super) fn set_current_work(parts: &mut Vec<InputPart<'_>>, prompts: PromptTr
             part.role = PartRole::Item(Section::of(&part.text, classify_sentence(&part.text), Speaker::Model));
         }
     }
-    let since = said.and_then(|at| parts.get(at + 1..)).unwrap_or_default();
+    let since = known.max(said).and_then(|at| parts.get(at + 1..)).unwrap_or_default();
     let is_persons = |part: &InputPart<'_>| matches!(part.role, PartRole::Prompt | PartRole::Goal | PartRole::Answer);
     let answered = since.iter().rposition(is_persons);
     let since = since.get(answered.map_or(0, |at| at + 1)..).unwrap_or_default();
-    let since = if prompts == PromptTreatment::Whole { calls_since(since) } else { String::new() };
+    let since: Vec<String> = if prompts == PromptTreatment::Whole { brief_calls(since) } else { Vec::new() };
+    let shown = known.filter(|_| said <= known && !since.is_empty()).and_then(|at| parts.get_mut(at));
+    if let Some(shown) = shown.filter(|part| part.role == PartRole::Item(Section::Now)) {
+        let (said, before) = shown.text.split_once(SINCE_THEN).unwrap_or((&shown.text, ""));
+        let (said, before) = if answered.is_some() { ("", "") } else { (said.trim_end(), before) };
+        let calls = before.split("; ").filter(|call| !call.is_empty()).map(str::to_owned).chain(since.clone());
+        shown.text = Cow::Owned(format!("{said}{}", list_calls(&calls.collect::<Vec<_>>())).trim().to_owned());
+    }
+    let since = list_calls(&since);
     let now = said.filter(|_| said > known).and_then(|at| {
         let last = parts.get_mut(at)?;
         if answered.is_some() {
@@ -79,11 +88,9 @@ pub(super) fn set_current_work(parts: &mut Vec<InputPart<'_>>, prompts: PromptTr
     parts.extend(now);
 }
 
-/// A line of the last calls among `parts`, in few words each, with their outcome; empty if there are none.
-fn calls_since(parts: &[InputPart<'_>]) -> String {
-    let calls: Vec<&InputPart<'_>> = parts.iter().filter(|part| part.role == PartRole::Tool).collect();
-    let newest = calls.get(calls.len().saturating_sub(SINCE)..).unwrap_or_default();
-    let brief = |part: &&InputPart<'_>| {
+/// The calls among `parts`, in few words each, with their outcome.
+fn brief_calls(parts: &[InputPart<'_>]) -> Vec<String> {
+    let brief = |part: &InputPart<'_>| {
         let line = part.text.lines().next().unwrap_or_default();
         let call = line.split(": ").next().unwrap_or(line).trim_end_matches(':');
         let call = call.strip_suffix(" failed").unwrap_or(call);
@@ -94,10 +101,37 @@ fn calls_since(parts: &[InputPart<'_>]) -> String {
             () if part.section_of_report() == Section::Failed => "printed an error",
             () => "ok",
         };
-        format!("{} ({outcome})", clip_text(call, CALL))
+        format!("{} ({outcome})", clip_text(call, CALL).replace("; ", ";"))
     };
-    let newest: Vec<String> = newest.iter().map(brief).collect();
-    if newest.is_empty() { String::new() } else { format!("\n{SINCE_THEN}{}", newest.join("; ")) }
+    parts.iter().filter(|part| part.role == PartRole::Tool).map(brief).collect()
+}
+
+/// A line of `calls`, where there are any: as many of the newest as have room, and the number of those before.
+fn list_calls(calls: &[String]) -> String {
+    let counted = calls.first().and_then(|first| first.strip_suffix(MORE)?.parse::<usize>().ok());
+    let calls = calls.get(usize::from(counted.is_some())..).unwrap_or_default();
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for call in calls {
+        match runs.last_mut().filter(|(last, _)| last == call) {
+            Some((_, count)) => *count += 1,
+            None => runs.push((call, 1)),
+        }
+    }
+    let mut left = SINCE;
+    let has_room = |(call, _): &&(&str, usize)| {
+        left = left.saturating_sub(utf16_len(call) + 2);
+        left > 0
+    };
+    let n_shown = runs.iter().rev().take_while(has_room).count();
+    let (folded, newest) = runs.split_at(runs.len() - n_shown);
+    let n_folded = counted.unwrap_or_default() + folded.iter().map(|(_, count)| count).sum::<usize>();
+    let told = newest.iter().map(|(call, count)| match count {
+        1 => (*call).to_owned(),
+        count => format!("{call} x{count}"),
+    });
+    let more = (n_folded > 0).then(|| format!("{n_folded}{MORE}"));
+    let told: Vec<String> = more.into_iter().chain(told).collect();
+    if told.is_empty() { String::new() } else { format!("\n{SINCE_THEN}{}", told.join("; ")) }
 }
 
 /// The start and end of the last short sentence of `text`, or if it has none, of its last item; with the one before, if it

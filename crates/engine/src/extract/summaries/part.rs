@@ -47,7 +47,7 @@ const WHOLE_PROMPT: usize = 4000;
 /// The same of one that is what a program printed for the most part.
 const OUTPUT: usize = 1000;
 /// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
-const REPORT: usize = 4000;
+pub(super) const REPORT: usize = 4000;
 const SHORT: usize = 280;
 const SHORT_REPORT: usize = 100;
 

@@ -83,6 +83,8 @@ fn drop_replaced(candidates: &mut Vec<Candidate<'_>>) {
     let mut owners = owners.into_iter().zip(replaced).peekable();
     let mut at = 0;
     candidates.retain_mut(|candidate| {
+        let is_of_person =
+            matches!(candidate.section, Section::Goal | Section::Constraints | Section::Asked | Section::Decided);
         let mut kept = String::new();
         let (mut end, mut has_lost, mut says_something) = (0, false, false);
         while let Some(((_, range), is_replaced)) = owners.next_if(|((owner, _), _)| *owner == at) {
@@ -96,7 +98,7 @@ fn drop_replaced(candidates: &mut Vec<Candidate<'_>>) {
             }
             kept.push_str(piece);
             // The number of times that something was said means nothing without it.
-            says_something |= !piece.starts_with("(x");
+            says_something |= !piece.starts_with("(x") && (is_of_person || !Statement::of(piece).says_little());
         }
         at += 1;
         if !has_lost {

@@ -783,6 +783,14 @@ fn k_11_what_was_being_done_has_the_calls_since_then_unless_the_person_answered(
     assert_eq!(of(&[said("user", "no, wait")]), "");
     let answered = [said("user", "no, wait"), calls[0].clone()];
     assert_eq!(of(&answered), "Now:\n- Calls since then: Edit src/a.rs (ok)");
+    // The calls of later rounds go on where nothing was said, until the person answers.
+    let more: Vec<_> = (0..20).map(|n| said("tool", &format!("Bash make part_{n}: Finished"))).collect();
+    let on = whole_summary_of(now, &[vec![calls[0].clone(); 2], more].concat());
+    assert!(on.contains("Calls since then: 11 before these; Bash make part_7 (ok); "), "{on}");
+    let on = whole_summary_of(on.split("\n\n").next().unwrap(), &[calls[0].clone(), calls[0].clone()]);
+    assert!(on.contains(" 12 before these; ") && on.ends_with("part_19 (ok); Edit src/a.rs (ok) x2"), "{on}");
+    let on = whole_summary_of(now, &[said("user", "Pack it, please."), calls[0].clone()]);
+    assert!(on.contains("Now:\n- Calls since then: Edit src/a.rs (ok)"), "{on}");
     // Later, what was said since replaces them.
     let later = whole_summary_of(now, &[said("assistant", "It is pushed as 4f2a91c.")]);
     assert!(!later.contains("Calls since then"), "{later}");
@@ -1108,4 +1116,49 @@ fn k_11_faults_that_were_mended_and_causes_that_were_not_are_gone() {
     assert_eq!(of(&[fault, edit, "Bash cargo test: 12 passed", guess]), [false, true, true]);
     assert_eq!(of(&[guess, "Edit src/lexer.rs", "Still ~800 ms in `Close()`."]), [false, false, true]);
     assert_eq!(of(&["Edit src/lexer.rs", "Bash cargo test: 12 passed"]), [false, false, false]);
+}
+
+// K-11
+#[test]
+fn k_11_a_report_that_checks_pass_falls_with_the_next_change_or_failure() {
+    let of = |rest: &[&str], report: &str| {
+        let mut messages = vec![said("user", "Make the tests of the shop pass."), said("tool", "Edit src/a.rs")];
+        messages.push(said("assistant", report));
+        messages.extend(rest.iter().map(|text| said("tool", text)));
+        messages.push(said("assistant", "`c.rs` is next to `d.rs`."));
+        whole_summary_of("", &messages).contains(report)
+    };
+    let report = "All 32 tests pass and ruff is clean.";
+    assert!(of(&["Bash git commit -m x: 1 file changed"], report));
+    for rest in [
+        "Edit src/b.rs",
+        "Bash git merge main: Merge made by the 'ort' strategy.",
+        "Bash cargo test failed: exit code 101\nfailed: a::b",
+    ] {
+        assert!(!of(&[rest], report), "{rest}");
+    }
+    let failing = "The tests of `reader.rs` are failing with a timeout.";
+    assert!(!of(&["Bash cargo test --workspace: 12 passed"], failing));
+    for rest in ["Bash cargo clippy: Finished", "Bash cargo test a::b: 1 passed", "Bash rm tests/a.rs"] {
+        assert!(of(&[rest], failing), "{rest}");
+    }
+}
+
+// K-11
+#[test]
+fn k_11_a_check_has_not_failed_once_it_or_one_that_covers_it_has_passed() {
+    let is_told = |failed: &str, later: &str| {
+        let failed = format!("{failed}\nerror: `retry_limit` is missing");
+        let messages = [said("user", "Mend the shop."), said("tool", &failed), said("tool", later)];
+        whole_summary_of("", &messages).contains("retry_limit")
+    };
+    let lint = "Bash mise run lint 2>&1 failed: exit code 1";
+    assert!(!is_told(lint, "Bash mise run fmt && mise run lint: Finished"));
+    assert!(!is_told("Bash mise run test -- -run TestX | head -9: 1 FAIL", "Bash mise run test: 12 passed"));
+    assert!(is_told(lint, "Bash mise run fmt: Finished"));
+    assert!(is_told("Bash mise run test: 1 FAIL", "Bash mise run test -- -run TestX: 1 passed"));
+    assert!(is_told(lint, "Bash mise run lint; true: Finished"));
+    // The newest failure takes the place of an earlier one, unless it says nothing.
+    assert!(!is_told(lint, "Bash mise run lint 2>&1 | tail -3 failed: exit code 1\nerror: `other_limit` is missing"));
+    assert!(is_told(lint, "Bash mise run lint failed: exit code 1"));
 }
