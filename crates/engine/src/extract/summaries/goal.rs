@@ -91,7 +91,7 @@ impl TaskGoals {
                     goals.is_answered = part.text == GOAL_PLACE_ANSWERED;
                 }
                 PartRole::Tool if is_question => {
-                    is_question = !part.succeeds() && part.changed_file().is_none();
+                    is_question = part.changed_file().is_none();
                     goals.is_answered = false;
                 }
                 PartRole::Speech | PartRole::Conclusion => goals.is_answered = is_question && part.ends_in_answer(),

@@ -181,7 +181,10 @@ pub(super) fn only_asks(text: &str, is_strict: bool) -> bool {
 pub(super) fn wants_answer(text: &str) -> bool {
     let lower = text.to_lowercase();
     let pieces = split_into_pieces(&lower);
-    let states = |text: &str| SUBJECTS.contains(&text.split_whitespace().next().unwrap_or_default());
+    let states = |text: &str| {
+        let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+        SUBJECTS.contains(&text.split_whitespace().next().unwrap_or_default()) || end.ends_with("ました")
+    };
     let is_asked = |piece: &Piece<'_>| is_question(piece.text) || piece.text.contains("i wonder");
     only_asks(&lower, false)
         || !WANTS.iter().any(|phrase| lower.contains(phrase))
