@@ -31,8 +31,8 @@ pub use extract::ExtractEngine;
 pub use outcome::ResultKind;
 pub use price::{CallSize, CostRange, NotAPrice, Price, Prices, UnknownPrice};
 pub use request::{
-    Attempt, GOAL_PLACE, GOAL_PLACE_COMMITTED, MessageToSummarize, Origin, PromptTreatment, Request, ShortenRequest,
-    SummarizeRequest, is_goal_place,
+    Attempt, FIRST_GOAL_PLACE, GOAL_PLACE, GOAL_PLACE_ANSWERED, GOAL_PLACE_COMMITTED, MessageToSummarize, Origin,
+    PromptTreatment, Request, ShortenRequest, SummarizeRequest, is_goal_place,
 };
 #[cfg(any(test, feature = "testing"))]
 pub use scripted::ScriptedEngine;

@@ -1,5 +1,8 @@
-//! Lines that are not of the work: conflicts, examples, and what a document leaves out.
+//! Lines that are not of the work: conflicts, examples, what a document leaves out, and code that says nothing out of its place.
 
+use std::borrow::Cow;
+
+use super::line_facts::fact_words;
 use super::source::TextSource;
 
 /// Words of headings under which a document has what does not hold, in lower case.
@@ -9,6 +12,49 @@ const ASIDE_HEADINGS: [&str; 16] = [
 ];
 /// The endings of documents.
 const DOCUMENTS: [&str; 4] = [".md", ".mdx", ".markdown", ".rst"];
+
+/// The endings of files of code, whose lines may say nothing without their neighbours.
+const CODE: [&str; 19] = [
+    ".c", ".cc", ".cpp", ".cs", ".ex", ".go", ".h", ".java", ".js", ".jsx", ".kt", ".mjs", ".php", ".py", ".rb", ".rs",
+    ".swift", ".ts", ".tsx",
+];
+/// Words with which a loop, a branch without a condition or the end of a function begins.
+const FLOW: [&str; 13] = [
+    "else", "for", "while", "loop", "match", "switch", "default", "return", "defer", "try", "catch", "break",
+    "continue",
+];
+
+/// `line` of the file called `title` as it is shown: of code that says nothing without the lines around it, its facts alone.
+pub(super) fn line_as_shown<'l>(title: &str, line: &'l str) -> Cow<'l, str> {
+    if is_code_file(title) && says_nothing_alone(line) { Cow::Owned(join_names(line)) } else { Cow::Borrowed(line) }
+}
+
+/// The facts of the line, without a space between them.
+pub(super) fn join_names(line: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for word in fact_words(line) {
+        names.extend(Some(word.text).filter(|name| !names.contains(name)));
+    }
+    names.join(",")
+}
+
+/// Whether the shown line of the file called `title` is facts alone.
+pub(super) fn has_only_names(title: &str, shown: &str) -> bool {
+    is_code_file(title) && !shown.contains(' ')
+}
+
+fn is_code_file(title: &str) -> bool {
+    CODE.iter().any(|end| title.ends_with(end))
+}
+
+/// Whether the line of code says nothing without those around it: a loop, a value that is returned, a call or a name alone. One that
+/// says in words what went wrong does.
+fn says_nothing_alone(line: &str) -> bool {
+    let line = line.trim_start_matches(['}', ')', ' ']);
+    let first = line.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let has_words = || line.split('"').skip(1).step_by(2).any(|text| text.contains(' '));
+    FLOW.contains(&first) && !has_words() || !line.contains([' ', '='])
+}
 
 /// The languages of fences that hold commands.
 const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];

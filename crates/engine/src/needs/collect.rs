@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::asides::Asides;
+use super::asides::{Asides, line_as_shown};
 use super::line_change::LineChange;
 use super::line_facts::{fact_names_in, fact_words, split_long_line};
 use super::source::TextSource;
@@ -86,8 +86,9 @@ impl Needs {
             // A line of numbers alone says of nothing what they are.
             let says_it = || piece.contains(char::is_alphabetic) && !is_signature(piece) && !is_tag(piece);
             if let Some(title) = title.filter(|_| !is_aside && says_it()) {
+                let text = line_as_shown(title, piece).into_owned();
                 let title = self.title_idx(title);
-                self.lines.push(NeededLine { title, at, text: piece.to_owned() });
+                self.lines.push(NeededLine { title, at, text });
                 if self.lines.len().is_multiple_of(CHECKED) {
                     self.keep_within_bounds();
                 }

@@ -3,6 +3,7 @@
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
 
+use super::asides::has_only_names;
 use super::collect::{NeededLine, Needs};
 use super::line_facts::fact_words;
 use super::uses::{FEATURES, FactUses};
@@ -111,8 +112,14 @@ impl Needs {
             let whole = whole.map(|at| format!("{} {}", cut.map_or("", |(tool, _)| tool), lines.remove(at).text));
             let end = if lines.is_empty() { "" } else { ":" };
             let _ = writeln!(text, "{}{end}", whole.as_deref().unwrap_or(title));
-            for line in lines.iter().rev() {
+            let (names, lines): (Vec<&NeededLine>, Vec<&NeededLine>) =
+                lines.iter().rev().partition(|line| has_only_names(title, &line.text));
+            for line in lines {
                 let _ = writeln!(text, "  {}", line.text);
+            }
+            let names: Vec<&str> = names.iter().map(|line| &*line.text).collect();
+            if !names.is_empty() {
+                let _ = writeln!(text, "  {}", names.join(", "));
             }
         }
         text

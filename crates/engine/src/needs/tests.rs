@@ -36,6 +36,31 @@ fn k_10_lines_are_shown_under_the_file_or_command_that_they_are_from() {
 
 // K-10
 #[test]
+fn k_10_of_code_that_says_nothing_without_its_neighbours_the_names_are_shown_in_one_line() {
+    let code = "func ListSessions() {\nif !known_files[file_name] {\n} else {\nreturn new_files, err\n\"path/filepath\"\n\
+        env.T.Helper()\nreturn errors.New(\"no session_id was found\")\nlast_id := read_state()";
+    let title = Some("/p/cmd/list.go");
+    insta::assert_snapshot!(shown(&[(TextSource::Edit, title, code)], 1000), @r#"
+    /p/cmd/list.go:
+      func ListSessions() {
+      if !known_files[file_name] {
+      return errors.New("no session_id was found")
+      last_id := read_state()
+      new_files, path/filepath, env.T.Helper
+    "#);
+    // The names go with the lines that an edit takes out.
+    let mut needs = of(&[(TextSource::Edit, title, code)]);
+    needs.note_change(
+        LineChange::of_edit("/p/cmd/list.go", "return new_files, err\nenv.T.Helper()", "").unwrap(),
+        needs.current_message(),
+    );
+    assert!(!needs.render("", 1000).contains("new_files"));
+    // In a document, a line is a line.
+    assert!(shown(&[(TextSource::Edit, Some("/p/names.md"), "env.T.Helper()")], 1000).contains("env.T.Helper()"));
+}
+
+// K-10
+#[test]
 fn k_10_the_room_is_kept_and_facts_that_are_shown_need_no_line() {
     let lines: Vec<String> = (0..400).map(|n| format!("let value_{n} = compute_{n}(input_{});", n / 2)).collect();
     let text = lines.join("\n");

@@ -11,9 +11,9 @@ const ANSWER: usize = 40;
 /// The most labels that one answer gives.
 const LABELS: usize = 4;
 /// Words around the labels in an answer, and before a label in a list.
-const AROUND: [&str; 14] = [
+const AROUND: [&str; 21] = [
     "option", "options", "choice", "variant", "approach", "number", "no", "go", "with", "let's", "and", "please",
-    "the", "plan",
+    "the", "plan", "yes", "ok", "okay", "do", "take", "pick", "choose",
 ];
 const BEFORE: [&str; 9] =
     ["option", "approach", "alternative", "choice", "variant", "plan", "选项", "案", "オプション"];
@@ -127,6 +127,7 @@ mod tests {
         let of = |reply: &str, said: &[&str], question: Option<&str>| answer_with_its_question(reply, said, question);
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(of("A", &[list, plan], Some("Does this match?")), text("**A)** happy path only\nA"));
+        assert_eq!(of("Yes, do B", &[list], None), text("**B)** all of it\nYes, do B"));
         assert_eq!(of("option b", &[list], None), text("**B)** all of it\noption b"));
         assert_eq!(of("2", &[numbered], Some("Which one?")), text("Which one?\n2. drop it\n2"));
         assert_eq!(of("2", &[numbered, "How many?"], Some("How many?")), text("How many?\n2"));

@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 
+use super::super::announce::is_announcement;
 use super::super::features::utf16_len;
 use super::closed::git_subcommands;
 use super::part::{InputPart, PartRole};
 use super::prompt::{PROMPT, SHORT_PROMPT};
-use super::prompt::{asks_for_work, is_nod, is_slash_command, names_topic, only_asks, steps_ordered_once};
+use super::prompt::{
+    asks_for_work, is_nod, is_slash_command, names_topic, only_asks, steps_ordered_once, wants_answer,
+};
 use super::section::{Section, Speaker};
 use crate::language::{
     Statement, classify_sentence, floor_char_boundary, has_goal_label, name_of_instructions, split_into_pieces,
     split_label,
 };
-use crate::{GOAL_PLACE, GOAL_PLACE_COMMITTED, PromptTreatment, is_goal_place};
+use crate::{FIRST_GOAL_PLACE, GOAL_PLACE, GOAL_PLACE_ANSWERED, GOAL_PLACE_COMMITTED, PromptTreatment, is_goal_place};
 
 /// A prompt of more units than this was pasted for the most part.
 const PASTED: usize = 1000;
@@ -35,6 +38,11 @@ impl InputPart<'_> {
         self.role == PartRole::Prompt
             && asks_for_work(&self.text)
             && !(utf16_len(&self.text) <= SHORT_PROMPT && lays_down(&self.text))
+    }
+
+    /// Whether it ends a turn with something other than what comes next.
+    fn ends_in_answer(&self) -> bool {
+        split_into_pieces(&self.text).last().is_some_and(|last| !is_announcement(last.text) && !last.is_introduction())
     }
 
     /// Whether it says that something was committed, pushed or proposed.
@@ -63,27 +71,51 @@ struct TaskGoals {
     newest: Option<usize>,
     /// Whether something was committed since the newest.
     is_committed: bool,
+    /// Whether the newest is a question that was answered, without a change to a file.
+    is_answered: bool,
 }
 
 impl TaskGoals {
-    /// The goals among `parts`. A task is over where something was committed and the next goal is about something else.
+    /// The goals among `parts`. A task is over where something was committed and the next goal is about something else, and so is a
+    /// question once it is answered, unless the person agrees to what the answer proposes.
     fn of(parts: &[InputPart<'_>]) -> Self {
         let mut goals = Self::default();
+        // Whether an answer would be the end of the newest.
+        let mut is_question = false;
         for (at, part) in parts.iter().enumerate() {
             if part.reports_commit() {
                 goals.is_committed = true;
             }
-            if !(part.role.is_of_goal() || part.is_goal() && !only_asks(&part.text, true)) {
+            match part.role {
+                PartRole::Item(Section::Asked) if is_newest_place(&part.text) => {
+                    goals.is_answered = part.text == GOAL_PLACE_ANSWERED;
+                }
+                PartRole::Tool if is_question => {
+                    is_question = part.changed_file().is_none();
+                    goals.is_answered = false;
+                }
+                PartRole::Speech | PartRole::Conclusion => goals.is_answered = is_question && part.ends_in_answer(),
+                PartRole::Answer => (is_question, goals.is_answered) = (false, false),
+                // It stays answered, whatever comes.
+                PartRole::Prompt if goals.is_answered => {
+                    goals.is_answered = !is_nod(&part.text);
+                    is_question = false;
+                }
+                _ => {}
+            }
+            let is_in_passing = only_asks(&part.text, true) && !goals.is_answered;
+            if !(part.role.is_of_goal() || part.is_goal() && !is_in_passing) {
                 continue;
             }
             let known = [goals.first, goals.newest].into_iter().flatten().filter_map(|at| parts.get(at));
             let is_about = |known: &InputPart<'_>| subject_of(&part.text).shares_subject(&subject_of(&known.text));
             let is_about_else = is_slash_command(&part.text) || !known.into_iter().any(is_about);
             let begins = goals.first.is_none() || goals.is_committed && is_about_else;
-            if begins && names_topic(&part.text) && !only_asks(&part.text, false) {
-                goals.first = Some(at);
+            if begins && names_topic(&part.text) {
+                goals.first = Some(at).filter(|_| !only_asks(&part.text, false));
             }
-            (goals.newest, goals.is_committed) = (Some(at), false);
+            is_question = wants_answer(&part.text);
+            (goals.newest, goals.is_committed, goals.is_answered) = (Some(at), false, false);
         }
         goals
     }
@@ -115,6 +147,7 @@ pub(super) fn set_goal<'t>(
     let opens = |at: usize| {
         parts.get(at).is_some_and(|part| parts.iter().skip(at + 1).any(|other| is_of_goal_in(part.zone, other)))
     };
+    let has_place = is_former(&first) && opens(first);
     let former: Vec<(usize, bool)> =
         (0..last).rev().filter(|at| *at != first && is_former(at)).map(|at| (at, opens(at))).collect();
     for (at, is_opening) in former {
@@ -129,13 +162,20 @@ pub(super) fn set_goal<'t>(
     }
     // The place of one that is the first goal now says nothing.
     let own = parts.get(last).filter(|part| part.role != PartRole::Prompt).map(|part| part.zone);
-    let is_stale = |part: &InputPart<'_>| is_goal_place(&part.text) && Some(part.zone) != own;
+    if prompts == PromptTreatment::Whole && first < last && !has_place {
+        last += mark_first_place(parts, first);
+    }
+    let own_first = parts.get(first).map(|part| part.zone);
+    let is_stale = |part: &InputPart<'_>| match &*part.text {
+        FIRST_GOAL_PLACE => Some(part.zone) != own_first,
+        text => is_goal_place(text) && Some(part.zone) != own,
+    };
     for at in (0..parts.len()).rev().filter(|at| parts.get(*at).is_some_and(is_stale)).collect::<Vec<_>>() {
         parts.remove(at);
         (first, last) = (first - usize::from(at < first), last - usize::from(at < last));
     }
     if prompts == PromptTreatment::Whole {
-        mark_place(parts, last, goals.is_committed);
+        mark_place(parts, last, goals);
     }
     for at in [last, first] {
         let Some(part) = parts.get_mut(at).filter(|part| part.role == PartRole::Prompt) else { continue };
@@ -147,6 +187,16 @@ pub(super) fn set_goal<'t>(
             _ => part.role = PartRole::Goal,
         }
     }
+}
+
+/// Whether it is a prompt, or one among others of a summary.
+const fn is_prompt(part: &InputPart<'_>) -> bool {
+    matches!(part.role, PartRole::Prompt | PartRole::Item(Section::Asked))
+}
+
+/// Whether the item of a summary is the place of the newest goal.
+fn is_newest_place(item: &str) -> bool {
+    item != FIRST_GOAL_PLACE && is_goal_place(item)
 }
 
 /// Adds what the person let go on with a nod, as a goal: the skill that the model used first after it.
@@ -184,12 +234,15 @@ fn drop_ended_instructions(parts: &mut Vec<InputPart<'_>>, first: Option<usize>)
 
 /// Adds the place of the goal at `goal` among the prompts where some follow it, or something was committed since: a later summary
 /// must know which came before it, and whether its task may be over.
-fn mark_place(parts: &mut Vec<InputPart<'_>>, goal: usize, is_committed: bool) {
+fn mark_place(parts: &mut Vec<InputPart<'_>>, goal: usize, goals: TaskGoals) {
     let Some(InputPart { role, zone, .. }) = parts.get(goal) else { return };
     let (role, zone) = (*role, *zone);
-    let mark = if is_committed { GOAL_PLACE_COMMITTED } else { GOAL_PLACE };
-    let is_prompt = |part: &InputPart<'_>| matches!(part.role, PartRole::Prompt | PartRole::Item(Section::Asked));
-    if let Some(part) = parts.iter_mut().find(|part| part.zone == zone && is_goal_place(&part.text)) {
+    let mark = match goals {
+        TaskGoals { is_committed: true, .. } => GOAL_PLACE_COMMITTED,
+        TaskGoals { is_answered: true, .. } => GOAL_PLACE_ANSWERED,
+        TaskGoals { .. } => GOAL_PLACE,
+    };
+    if let Some(part) = parts.iter_mut().find(|part| part.zone == zone && is_newest_place(&part.text)) {
         part.text = Cow::Borrowed(mark);
         return;
     }
@@ -199,14 +252,33 @@ fn mark_place(parts: &mut Vec<InputPart<'_>>, goal: usize, is_committed: bool) {
         let is_of_zone = |part: &InputPart<'_>| part.zone == zone && is_prompt(part);
         parts.iter().rposition(is_of_zone).unwrap_or(goal) + 1
     };
-    if is_committed || parts.iter().skip(at).any(is_prompt) {
+    if mark != GOAL_PLACE || parts.iter().skip(at).any(is_prompt) {
         parts.insert(at, InputPart { text: Cow::Borrowed(mark), role: PartRole::Item(Section::Asked), zone });
     }
 }
 
+/// Adds the place of the first goal, at `goal`, where prompts are before it. Returns the number of parts that are added.
+fn mark_first_place(parts: &mut Vec<InputPart<'_>>, goal: usize) -> usize {
+    let Some(InputPart { role, zone, .. }) = parts.get(goal) else { return 0 };
+    let (is_typed, zone) = (*role == PartRole::Prompt, *zone);
+    let is_place = |part: &&mut InputPart<'_>| !is_typed && part.zone == zone && is_newest_place(&part.text);
+    if let Some(part) = parts.iter_mut().find(is_place) {
+        part.text = Cow::Borrowed(FIRST_GOAL_PLACE);
+        return 0;
+    }
+    let is_of_zone = |part: &InputPart<'_>| part.zone == zone && is_prompt(part);
+    let end = if is_typed { goal } else { parts.iter().rposition(is_of_zone).map_or(goal, |last| last + 1) };
+    if !parts.iter().take(end).any(is_prompt) {
+        return 0;
+    }
+    let text = Cow::Borrowed(FIRST_GOAL_PLACE);
+    parts.insert(end.max(goal + 1), InputPart { text, role: PartRole::Item(Section::Asked), zone });
+    1
+}
+
 /// Makes `part`, the goal that was at `at`, one prompt among others; of a summary of other make, statements that say themselves
-/// what they are. Returns its new place: before the other prompts of its summary if `is_opening`, else that of [`GOAL_PLACE`] there, or
-/// behind them.
+/// what they are. Returns its new place: that of its mark, or before the other prompts of its summary if `is_opening`, else behind
+/// them.
 fn demote_goal<'t>(parts: &mut Vec<InputPart<'t>>, mut part: InputPart<'t>, at: usize, is_opening: bool) -> usize {
     if part.role == PartRole::Loose(Some(Section::Goal)) {
         part.role = PartRole::Loose(None);
@@ -219,17 +291,18 @@ fn demote_goal<'t>(parts: &mut Vec<InputPart<'t>>, mut part: InputPart<'t>, at: 
         && Section::of(&part.text, classify_sentence(&part.text), Speaker::Person) == Section::Constraints;
     part.role = PartRole::Item(if is_rule { Section::Constraints } else { Section::Asked });
     let is_asked = |other: &InputPart<'_>| other.zone == part.zone && other.role == PartRole::Item(Section::Asked);
+    let is_place = |other: &InputPart<'_>| {
+        is_asked(other) && if is_opening { other.text == FIRST_GOAL_PLACE } else { is_newest_place(&other.text) }
+    };
+    if let Some(slot) = parts.iter_mut().find(|other| is_place(other)) {
+        *slot = part;
+        // Nothing moves.
+        return usize::MAX;
+    }
     if is_opening {
         let to = parts.iter().position(is_asked).map_or(at, |first| at.max(first));
         parts.insert(to, part);
         return to;
-    }
-    if let Some(place) = parts.iter().position(|other| is_asked(other) && is_goal_place(&other.text)) {
-        if let Some(slot) = parts.get_mut(place) {
-            *slot = part;
-        }
-        // Nothing moves.
-        return usize::MAX;
     }
     let to = parts.iter().rposition(is_asked).map_or(at, |last| at.max(last + 1));
     parts.insert(to, part);

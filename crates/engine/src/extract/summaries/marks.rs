@@ -66,10 +66,17 @@ const FAILURES: &str = "failed fails failing crashed crashes broke breaks broken
 const HYPOTHETICAL: &str = "if could would should may might unless whether else fast gracefully \
     wenn falls könnte würde pourrait podría";
 
-/// Words of somebody who is not certain.
-const GUESSES: [&str; 12] = [
-    " might ", "maybe", "perhaps", "probably", " likely ", "% chance", " could be ", "i guess", "i suspect",
-    "かもしれ", "おそらく", "也许",
+/// Openings of the headings of what was not chosen, or is not so.
+const ASIDES: [&str; 19] = [
+    "not actionable", "non-actionable", "not an issue", "false positive", "rejected", "considered", "alternative",
+    "not chosen", "ruled out", "won't fix", "dismissed", "discarded", "却下", "見送", "代替案", "不採用", "誤検知",
+    "备选", "误报",
+];
+
+/// Words of somebody who is not certain, or proposes.
+const GUESSES: [&str; 18] = [
+    " might ", "maybe", "perhaps", "probably", " likely ", "% chance", " could be ", "i guess", "i suspect", "i think",
+    "i believe", "we could ", "you could ", "かもしれ", "おそらく", "と思います", "と思う", "也许",
 ];
 
 /// The signs in the words of a statement.
@@ -217,6 +224,17 @@ pub(super) fn is_planned(text: &str) -> bool {
     PLANNED
         .iter()
         .any(|planned| label == *planned || label.strip_prefix(planned).is_some_and(|rest| rest.starts_with(" for ")))
+}
+
+/// Whether the text is the heading of what was not chosen, or is not so: "Not actionable / noise:".
+pub(super) fn puts_aside(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let title = lower.trim_start_matches(|c: char| c.is_ascii_digit() || "-*+#. ".contains(c));
+    let is_aside = |part: &str| {
+        let part = part.trim_matches([' ', '*', ':', '：']);
+        part == "noise" || ASIDES.iter().any(|start| part.starts_with(start))
+    };
+    title.split(['/', ',', '(']).any(is_aside)
 }
 
 /// Whether the text is the heading of what the person may do next.

@@ -17,6 +17,7 @@ mod goal;
 mod marks;
 mod now;
 mod part;
+mod pasted;
 mod prompt;
 mod section;
 mod source;

@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use super::super::bonds::is_question;
 use super::super::features::utf16_len;
 use super::answer::{answer_with_its_question, correction_with_its_object};
-use super::prompt::{PROMPT, SHORT_PROMPT, answers_questions, starts_like_shell_prompt};
+use super::pasted::{WHOLE_PROMPT, is_output, shorten_output};
+use super::prompt::{PROMPT, SHORT_PROMPT, answers_questions};
 use super::section::{Section, Speaker};
 use super::summary::{self, SummaryItem};
-use crate::language::{
-    Classes, Piece, PieceKind, classify_sentence, name_of_instructions, reports_error, split_into_pieces,
-};
+use crate::language::{Classes, PieceKind, classify_sentence, name_of_instructions, reports_error, split_into_pieces};
 use crate::{PromptTreatment, SummarizeRequest};
 
 /// One text of the input.
@@ -43,9 +42,6 @@ pub(super) enum PartRole {
     Tool,
 }
 
-const WHOLE_PROMPT: usize = 4000;
-/// The same of one that is what a program printed for the most part.
-const OUTPUT: usize = 1000;
 /// Up to so many bytes what a tool prints goes as one, shortened to so many UTF-16 units.
 pub(super) const REPORT: usize = 4000;
 const SHORT: usize = 280;
@@ -116,33 +112,17 @@ impl<'t> InputPart<'t> {
         prompts: PromptTreatment,
         shorten: fn(&'t str, usize) -> Cow<'t, str>,
     ) -> Self {
-        let most = if is_output(text) { OUTPUT } else { WHOLE_PROMPT };
-        let is_whole = prompts == PromptTreatment::Whole;
-        let text = if is_whole { shorten(text, most) } else { Cow::Borrowed(text) };
+        let text = match prompts {
+            PromptTreatment::Whole if is_output(text) => shorten_output(text),
+            PromptTreatment::Whole => shorten(text, WHOLE_PROMPT),
+            PromptTreatment::Compete => Cow::Borrowed(text),
+        };
         InputPart { text, role: PartRole::Prompt, zone }
     }
 }
 
-/// Whether a prompt is the output of a program for the most part: it reports an error or has a command, and of its text at
-/// most three parts in ten are sentences, items or headings.
-fn is_output(text: &str) -> bool {
-    let is_printed = |line: &&str| reports_error(line) || starts_like_shell_prompt(line);
-    // K-05: a prompt of ordinary length stays whole, whatever it is.
-    if utf16_len(text) <= WHOLE_PROMPT || !text.lines().any(|line| is_printed(&line)) {
-        return false;
-    }
-    let is_written = |line: &str| line.ends_with(['.', '?', '!', ':', '。', '？', '！']) || line.len() > 80;
-    let reads = |piece: &Piece<'_>| match piece.kind {
-        PieceKind::Sentence => !piece.text.contains("   ") && is_written(piece.text) && !reports_error(piece.text),
-        PieceKind::Item | PieceKind::Heading => true,
-        _ => false,
-    };
-    let n_read: usize = split_into_pieces(text).iter().filter(|piece| reads(piece)).map(|piece| piece.text.len()).sum();
-    n_read * 10 <= text.len() * 3
-}
-
-/// Blanks prompts of earlier summaries that the summary from part `n_before` on repeats, since each summary carries on
-/// the one before. `carried` has the positions of all.
+/// Blanks the prompts of earlier summaries that the parts from `n_before` on, which are of one summary, have too: each carries on the
+/// one before, and has them in their order. `carried` has the places of all.
 fn blank_carried_prompts<'t>(
     parts: &mut [InputPart<'t>],
     n_before: usize,

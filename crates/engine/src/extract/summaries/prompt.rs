@@ -165,14 +165,31 @@ pub(super) fn steps_ordered_once(text: &str) -> Vec<&'static str> {
 /// Whether all of the text are questions that ask for nothing to be done: with `is_strict`, those that ask about something.
 pub(super) fn only_asks(text: &str, is_strict: bool) -> bool {
     let asks = |text: &str| {
-        let first = text.split([' ', '\'', '’']).next().unwrap_or_default().to_lowercase();
+        let lower = text.to_lowercase();
+        let first = lower.split([' ', '\'', '’']).next().unwrap_or_default();
         is_question(text)
             && !asks_for(text)
+            && ![" but can you ", " and can you ", " so can you "].iter().any(|turn| lower.contains(turn))
             && (!is_strict
-                || ASKS_ABOUT.contains(&first.as_str())
+                || ASKS_ABOUT.contains(&first)
                 || ["何？", "何?", "ですか？", "ですか?"].iter().any(|end| text.ends_with(end)))
     };
     split_into_pieces(text).iter().all(|piece| asks(piece.text.trim()))
+}
+
+/// Whether the prompt wants an answer and no work: it is questions, or ends with one after statements.
+pub(super) fn wants_answer(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let pieces = split_into_pieces(&lower);
+    let states = |text: &str| {
+        let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+        SUBJECTS.contains(&text.split_whitespace().next().unwrap_or_default()) || end.ends_with("ました")
+    };
+    let is_asked = |piece: &Piece<'_>| is_question(piece.text) || piece.text.contains("i wonder");
+    only_asks(&lower, false)
+        || !WANTS.iter().any(|phrase| lower.contains(phrase))
+            && pieces.last().is_some_and(is_asked)
+            && pieces.iter().all(|piece| is_asked(piece) && !asks_for(piece.text) || states(piece.text))
 }
 
 #[cfg(test)]
@@ -225,6 +242,7 @@ mod tests {
             ("do we keep it? I think we track it now, yeah?", true, true),
             ("Why does it hang?", false, true),
             ("Can you review it?", false, false),
+            ("I saw an error but can you check where it comes from?", false, false),
             ("Is it slow? Make it faster.", false, false),
         ] {
             assert_eq!((only_asks(text, true), only_asks(text, false)), (strict, lax), "{text}");

@@ -122,7 +122,7 @@ impl Section {
         match () {
             () if marks.is_option || marks.is_apart => Self::Also,
             () if marks.announces => {
-                if marks.decides {
+                if marks.decides && !marks.guesses {
                     Self::Decided
                 } else {
                     Self::Also
@@ -130,7 +130,7 @@ impl Section {
             }
             () if marks.is_open && !marks.asks => Self::Open,
             () if marks.succeeds && !marks.requests => Self::Done,
-            () if marks.decides && !marks.asks => Self::Decided,
+            () if marks.decides && !marks.asks && !marks.guesses => Self::Decided,
             () if marks.opens_with_deed => Self::Done,
             () if marks.fails && !marks.asks => Self::Failed,
             () if marks.has_done && !marks.asks && !marks.supposes => Self::Done,
@@ -183,6 +183,10 @@ mod tests {
             ("Tests passed: 43, 0 failures", Section::Done),
             ("Option 1: use Redis instead of a file.", Section::Also),
             ("We decided to use SQLite instead of Redis.", Section::Decided),
+            // A proposal and a guess are no decision and no finding.
+            ("I think the root cause is a stale cache.", Section::Also),
+            ("We could use SQLite, as was decided for the reader.", Section::Also),
+            ("SQLite を採用するのが良いと思います。", Section::Also),
             ("Fixed the failing test in src/a.rs.", Section::Done),
             ("The build failed with exit code 2.", Section::Failed),
             // Of what may fail, or is about failures, nothing has failed.

@@ -12,7 +12,7 @@ use super::super::repeats;
 use super::candidate::Candidate;
 use super::closed::{OutdatedFailures, demote_momentary, drop_closed};
 use super::course::{PartCourse, follow_parts};
-use super::marks::{is_planned, labels_option, offers_steps};
+use super::marks::{is_planned, labels_option, offers_steps, puts_aside};
 use super::part::{InputPart, PartRole};
 use super::prompt::answers_questions;
 use super::section::{Section, Speaker};
@@ -168,7 +168,9 @@ impl<'t> PartPieces<'_, 't> {
                 end == at + 1 && self.all.get(at).is_some_and(|piece| goes_on_with_option(piece, is_in_option));
             lead = self.all.get(at).filter(|_| self.is_of_model()).map_or(lead, |piece| lead.behind(piece));
             // An offer is over when the person has said something.
-            let is_over = is_in_option || lead == ListLead::Offer && self.course.is_answered;
+            let is_over = is_in_option
+                || matches!(lead, ListLead::Aside | ListLead::AsideList)
+                || lead == ListLead::Offer && self.course.is_answered;
             let mut candidate = if is_over { None } else { self.build_candidate(at..end, range.end) };
             if let Some(planned) = candidate.as_mut().filter(|_| lead == ListLead::Plan)
                 && [Section::Done, Section::Failed, Section::Found, Section::Open].contains(&planned.section)
@@ -310,6 +312,9 @@ enum ListLead {
     Offer,
     /// They are a plan, or what is to be reached.
     Plan,
+    /// They were not chosen, or are not so: all under the heading, or the list under the line.
+    Aside,
+    AsideList,
 }
 
 impl ListLead {
@@ -317,7 +322,10 @@ impl ListLead {
     fn behind(self, piece: &Piece<'_>) -> Self {
         match piece.kind {
             PieceKind::Heading => Self::of(piece.text),
-            PieceKind::Sentence if piece.is_introduction() && self == Self::None => Self::of(piece.text),
+            PieceKind::Sentence if piece.is_introduction() && matches!(self, Self::None | Self::AsideList) => {
+                Self::of(piece.text)
+            }
+            PieceKind::Sentence if self == Self::AsideList && piece.join == PieceJoin::Line => Self::None,
             _ => self,
         }
     }
@@ -326,6 +334,13 @@ impl ListLead {
         match text {
             _ if offers_steps(text) => Self::Offer,
             _ if is_planned(text) => Self::Plan,
+            _ if puts_aside(text) => {
+                if text.starts_with('#') {
+                    Self::Aside
+                } else {
+                    Self::AsideList
+                }
+            }
             _ => Self::None,
         }
     }

@@ -715,8 +715,8 @@ proptest! {
         let (_, list) = summary.split_once("Asked:\n").unwrap_or_default();
         let list = list.split("\n\n").next().unwrap_or_default();
         let newest = asked.iter().rfind(|text| text.starts_with("Add")).cloned().unwrap_or_default();
-        let list = list.replace("(the newest goal above)", &newest);
-        let listed: Vec<&str> = list.lines().map(|line| line.trim_start_matches("- ")).collect();
+        let list = list.replace("(the newest goal was asked here)", &newest);
+        let listed: Vec<&str> = list.lines().filter(|line| !line.contains("(the first goal ")).map(|line| line.trim_start_matches("- ")).collect();
         let places: Vec<_> = listed.iter().map(|text| asked.iter().position(|it| it == text)).collect();
         prop_assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{summary}");
         for text in &asked {
@@ -831,7 +831,7 @@ fn k_11_a_short_order_is_the_newest_goal_and_answers_are_decisions() {
 
     Asked:
     - ah. the issue is the linter, not the importer, I think.
-    - (the newest goal above)
+    - (the newest goal was asked here)
     - ok
 
     Decided:
@@ -1146,6 +1146,32 @@ fn k_11_a_report_that_checks_pass_falls_with_the_next_change_or_failure() {
 
 // K-11
 #[test]
+fn k_11_a_question_that_was_answered_is_over_and_the_next_is_the_goal() {
+    let mut messages = vec![
+        said("user", "Add a reader of gzip files to the importer of the shop."),
+        said("tool", "Edit src/gzip.rs"),
+        said("assistant", "The reader is added."),
+        said("user", "I see that settings have no newline at the end. Is there an option of the encoder for it?"),
+        said("assistant", "There is none; the newline has to be appended."),
+    ];
+    let answered = whole_summary_of("", &messages);
+    assert!(answered.contains("option of the encoder for it?\n\n"), "{answered}");
+    assert!(answered.contains("Asked:\n- (the newest goal was asked here; it was answered)"), "{answered}");
+    messages.extend([said("user", "what are the other places?"), said("assistant", "Let me look at src/b.rs.")]);
+    let next = whole_summary_of("", &messages);
+    assert!(
+        next.starts_with("Goal:\n- Add a reader of gzip files to the importer of the shop.\n- what are the"),
+        "{next}"
+    );
+    assert_eq!(next, whole_summary_of(&answered, &messages[5..]));
+    // A yes to what the answer proposes goes on with the question, and so does a change.
+    messages.truncate(5);
+    messages.extend([said("user", "ok"), said("tool", "Edit src/b.rs"), said("assistant", "It is appended.")]);
+    assert!(!whole_summary_of("", &messages).contains("it was answered"));
+}
+
+// K-11
+#[test]
 fn k_11_a_check_has_not_failed_once_it_or_one_that_covers_it_has_passed() {
     let is_told = |failed: &str, later: &str| {
         let failed = format!("{failed}\nerror: `retry_limit` is missing");
@@ -1161,4 +1187,41 @@ fn k_11_a_check_has_not_failed_once_it_or_one_that_covers_it_has_passed() {
     // The newest failure takes the place of an earlier one, unless it says nothing.
     assert!(!is_told(lint, "Bash mise run lint 2>&1 | tail -3 failed: exit code 1\nerror: `other_limit` is missing"));
     assert!(is_told(lint, "Bash mise run lint failed: exit code 1"));
+}
+
+// K-11
+#[test]
+fn k_11_a_first_goal_that_is_over_goes_to_its_place_among_the_prompts() {
+    let commit = said("tool", "Bash git commit -m x: [main 1a2b3c4] x");
+    let rounds = [
+        vec![said("user", "Add a reader of gzip files to the importer of the shop."), commit.clone()],
+        vec![said("user", "Write a page about the colors of the print."), said("tool", "Edit docs/print.md")],
+        vec![said("user", "Shorten its second half, please, to three lines."), commit],
+        vec![said("user", "Why does the scanner of receipts hang under load?"), said("assistant", "Let me look.")],
+    ];
+    let mut summary = String::new();
+    let goals: Vec<String> = rounds
+        .iter()
+        .map(|round| {
+            summary = whole_summary_of(&summary, round);
+            summary.split("\n\n").next().unwrap_or_default().to_owned()
+        })
+        .collect();
+    assert_eq!(goals[2].lines().count(), 3, "{}", goals[2]);
+    assert_eq!(goals[3], "Goal:\n- Why does the scanner of receipts hang under load?", "{summary}");
+    let asked = "Asked:\n- Add a reader of gzip files to the importer of the shop.\n\
+        - Write a page about the colors of the print.\n- Shorten its second half, please, to three lines.";
+    assert!(summary.contains(asked), "{summary}");
+}
+
+// K-11
+#[test]
+fn k_11_what_was_put_aside_is_no_finding() {
+    let review = "**Not actionable / noise:**\n- The root cause is that `omit_empty` handles it.\n- The docs of `a.rs` are wrong because \
+        of a typo.\n\nThe root cause is the lock of `b.rs`.\n\n## Alternatives\n\nThe cause was found in `c.rs`.\n\n## Result\n\n\
+        The cause was found in `d.rs`.";
+    let messages = [said("user", "Review the branch of the importer."), said("assistant", review)];
+    let summary = whole_summary_of("", &messages);
+    let has = |name: &str| summary.contains(name);
+    assert!(has("`b.rs`") && has("`d.rs`") && !has("omit_empty") && !has("`a.rs`") && !has("`c.rs`"), "{summary}");
 }
