@@ -50,14 +50,14 @@ impl CpuLevel {
             InstructionSet::Avx2 => {
                 // SAFETY: `avx2::run` holds no unsafe code; it asks one thing of its caller: that the CPU has
                 // the features which it is compiled for. `InstructionSet` is private to this module, and the only
-                // expression that makes a `InstructionSet::Avx2` is the one in `Level::all`, behind `avx2::is_there`,
+                // expression that makes an `InstructionSet::Avx2` is the one in `CpuLevel::all`, after `avx2::is_supported`,
                 // which asks the CPU for each of these features. A CPU never loses a feature.
                 unsafe { super::avx2::run(pass) }
             }
             #[cfg(target_arch = "x86_64")]
             #[expect(unsafe_code, reason = "the CPU was asked; see the proof")]
             InstructionSet::Avx512 => {
-                // SAFETY: as above, with `avx512::is_there`.
+                // SAFETY: as above, with `avx512::is_supported`.
                 unsafe { super::avx512::run(pass) }
             }
         }
