@@ -158,7 +158,7 @@ pub(super) fn git_subcommands(command: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The commands that follow each other in one.
-fn steps_of(command: &str) -> impl Iterator<Item = &str> {
+pub(super) fn steps_of(command: &str) -> impl Iterator<Item = &str> {
     command.split("&&").flat_map(|step| step.split(';')).map(str::trim).filter(|step| !step.is_empty())
 }
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::super::announce::is_announcement;
 use super::super::features::utf16_len;
-use super::closed::git_subcommands;
+use super::checks::command_of_report;
+use super::closed::{git_subcommands, steps_of};
 use super::part::{InputPart, PartRole};
 use super::prompt::{PROMPT, SHORT_PROMPT};
 use super::prompt::{
@@ -12,8 +13,8 @@ use super::prompt::{
 };
 use super::section::{Section, Speaker};
 use crate::language::{
-    Statement, classify_sentence, floor_char_boundary, has_goal_label, name_of_instructions, split_into_pieces,
-    split_label,
+    Statement, classify_sentence, floor_char_boundary, has_goal_label, leave_out_taken_steps, name_of_instructions,
+    split_into_pieces, split_label,
 };
 use crate::{FIRST_GOAL_PLACE, GOAL_PLACE, GOAL_PLACE_ANSWERED, GOAL_PLACE_COMMITTED, PromptTreatment, is_goal_place};
 
@@ -230,6 +231,20 @@ fn drop_ended_instructions(parts: &mut Vec<InputPart<'_>>, first: Option<usize>)
         at += 1;
         part.role != PartRole::Instructions || !is_over
     });
+    follow_instructions(parts);
+}
+
+/// Leaves out the steps of instructions that commands after them took.
+fn follow_instructions(parts: &mut [InputPart<'_>]) {
+    for at in 0..parts.len() {
+        let Some((part, later)) = parts.get_mut(at..).and_then(<[_]>::split_first_mut) else { return };
+        if part.role == PartRole::Instructions {
+            let done = later.iter().filter(|part| part.role == PartRole::Tool && !part.has_failed());
+            let lines = done.filter_map(|part| part.text.lines().next());
+            let commands: Vec<&str> = lines.flat_map(|line| steps_of(command_of_report(line))).collect();
+            part.text = Cow::Owned(leave_out_taken_steps(&part.text, &commands));
+        }
+    }
 }
 
 /// Adds the place of the goal at `goal` among the prompts where some follow it, or something was committed since: a later summary

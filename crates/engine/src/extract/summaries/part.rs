@@ -161,7 +161,12 @@ fn shorten_report<'t>(text: &'t str, shorten: fn(&'t str, usize) -> Cow<'t, str>
             kept.push(line);
         }
     }
-    if kept.len() == 1 { shorten(text, SHORT) } else { Cow::Owned(kept.join("\n")) }
+    // The first line names the call, and says whether it failed.
+    match text.split_once('\n').filter(|(first, _)| utf16_len(first) + SHORT_REPORT < SHORT) {
+        Some((first, rest)) if kept.len() == 1 => Cow::Owned(format!("{first}\n{}", shorten(rest, left))),
+        _ if kept.len() == 1 => shorten(text, SHORT),
+        _ => Cow::Owned(kept.join("\n")),
+    }
 }
 
 /// Whether the line has a word that none of `known` has, apart from how runners of tests write the outcome of each.
