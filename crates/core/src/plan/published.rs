@@ -116,11 +116,14 @@ pub fn find_publications(script: &ShellScript, output: &str, is_error: bool) -> 
     let amends = script.commands.iter().any(|it| it.words.iter().any(|word| word.text == "--amend"));
     let requests: Vec<&ShellCommand> = script.commands.iter().filter(|command| is_about_request(command)).collect();
     let opens = requests.iter().find(|it| it.word_at(2) == "create");
-    let of_line = |line: &str| {
+    // What comes from there was fetched.
+    let mut is_fetched = false;
+    let mut of_line = |line: &str| {
+        is_fetched = line.starts_with("From ") || is_fetched && !line.starts_with("To ");
         parse_commit_line(line)
             .filter(|_| COMMITS.iter().any(|step| steps.contains(step)))
             .map(|(id, commit)| (id, Publication { replaced: amends.then_some(ReplacedCommit::Before), ..commit }))
-            .or_else(|| parse_push_line(line).filter(|_| steps.contains(&"push")))
+            .or_else(|| parse_push_line(line).filter(|_| steps.contains(&"push") && !is_fetched))
             .or_else(|| {
                 let title = option_value(opens.filter(|_| is_request_address(line))?, &["--title", "-t"]);
                 Some((line.to_owned(), Publication { title, ..Publication::default() }))
@@ -246,6 +249,7 @@ mod tests {
             ("git fetch", "   4f2a91c..9ad2d73  main -> origin/main"),
             ("git log", "[main 4f2a91c] Add it"),
             ("git push", "Everything up-to-date"),
+            ("git pull && git push", "From https://host/o/r\n   7777777..8888888  main -> origin/main"),
         ] {
             assert!(of(script, output).is_empty(), "{script}");
         }

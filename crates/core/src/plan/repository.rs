@@ -22,8 +22,12 @@ pub struct Repository {
     operation: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     has_stash: Option<bool>,
+    /// The branch by what git printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
+    /// The branch that the client noted last, which may be that of another folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noted_branch: Option<String>,
 }
 
 /// The operations that stop at conflicts.
@@ -38,10 +42,10 @@ const COMMITS: [&str; 7] = ["create", "modify", "commit", "amend", "submit", "de
 const OPERATION: usize = 80;
 
 impl Repository {
-    /// A repository if its branch is known.
+    /// A repository if the client noted its `branch`.
     #[must_use]
-    pub fn named(branch: Option<&str>) -> Self {
-        Self { is_there: branch.is_some(), ..Self::default() }
+    pub fn noted(branch: Option<String>) -> Self {
+        Self { is_there: branch.is_some(), noted_branch: branch.filter(|it| it != "HEAD"), ..Self::default() }
     }
 
     /// The changes by `script`, which printed `output`.
@@ -53,6 +57,9 @@ impl Repository {
                 after.is_settled |= !is_error;
             }
             after.note(command, output, is_error);
+        }
+        if after.is_there {
+            after.branch = output.lines().rev().find_map(printed_branch).or(after.branch);
         }
         after.is_settled |= output.lines().any(|line| {
             parse_commit_line(line.trim()).is_some() && !is_read_only_script(script)
@@ -96,6 +103,9 @@ impl Repository {
             self.has_stash = Some(false);
         } else if verb == "stash" && (first.is_empty() || first.starts_with('-') || ["push", "save"].contains(&first)) {
             self.has_stash = output.contains("Saved working directory").then_some(true).or(self.has_stash);
+        } else if verb == "branch" && has(&["--show-current"]) {
+            let is_name = |line: &&str| !line.is_empty() && !line.contains(' ');
+            self.branch = output.lines().next().filter(is_name).map(str::to_owned).or_else(|| self.branch.take());
         } else if ["checkout", "switch"].contains(&verb) {
             let switched = |line: &str| {
                 let rest = line.strip_prefix("Switched to ")?;
@@ -116,6 +126,7 @@ impl Repository {
             operation: later.operation.or(operation),
             has_stash: later.has_stash.or(self.has_stash),
             branch: later.branch.or(self.branch),
+            noted_branch: later.noted_branch.or(self.noted_branch),
         }
     }
 
@@ -124,9 +135,18 @@ impl Repository {
         let operation = self.operation.as_ref().filter(|operation| !operation.is_empty());
         let operation = operation.map(|operation| format!("`{operation}` in progress"));
         let stash = (self.has_stash == Some(true)).then(|| "changes in the stash".to_owned());
-        let branch = self.branch.as_ref().map(|branch| format!("on branch {branch}"));
+        let branch = self.branch.as_ref().or(self.noted_branch.as_ref()).map(|branch| format!("on branch {branch}"));
         [operation, stash, branch].into_iter().flatten().collect()
     }
+}
+
+/// The branch that a line of git names as the current one: `On branch main`, `[main 4f2a91c] title`.
+fn printed_branch(line: &str) -> Option<String> {
+    let of_commit = || {
+        let (place, _) = line.strip_prefix('[').filter(|_| parse_commit_line(line).is_some())?.split_once("] ")?;
+        place.split(' ').next().filter(|branch| !["detached", "HEAD"].contains(branch))
+    };
+    line.strip_prefix("On branch ").or_else(of_commit).map(str::to_owned)
 }
 
 /// Whether a commit ends the operation. A rebase may make several.
@@ -151,7 +171,7 @@ mod tests {
         assert_eq!(after(&[merge]), "`git merge origin/a` in progress");
         for end in [
             ("git merge --abort", "", false),
-            ("git add x && git commit -m x", "[main 1a2b3c4] x", false),
+            ("git add x && git commit -m x", "[detached HEAD 1a2b3c4] x", false),
             ("git reset --hard", "HEAD is now at 1a2b3c4 x", false),
         ] {
             assert_eq!(after(&[merge, end]), "", "{end:?}");
@@ -163,6 +183,17 @@ mod tests {
         assert_eq!(after(&[stash]), "changes in the stash, on branch b");
         assert_eq!(after(&[stash, ("git stash pop", "Dropped refs/stash@{0}", false)]), "on branch b");
         assert_eq!(after(&[("git checkout -b c | cat", "Switched to a new branch 'c'", false)]), "on branch c");
+        assert_eq!(
+            after(&[stash, ("git commit -m x", "[main 1a2b3c4] x", false)]),
+            "changes in the stash, on branch main"
+        );
+        assert_eq!(after(&[("git branch --show-current && git status -s", "d/e\n M a.rs", false)]), "on branch d/e");
+        assert_eq!(
+            Repository::noted(Some("f".into()))
+                .merge_later(Repository::after(&ShellScript::parse("git status"), "On branch g", false))
+                .describe_state(),
+            ["on branch g"]
+        );
         assert_eq!(after(&[("git merge --no-edit x", "merge: x - not something we can merge", true)]), "");
     }
 }

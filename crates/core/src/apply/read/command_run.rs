@@ -44,6 +44,16 @@ pub(super) fn approves_of_failure(words: &str) -> bool {
     !first.contains("not as ") && APPROVALS.iter().any(|approval| first.contains(approval))
 }
 
+/// The outcome that a result in JSON reports of itself: `{"success": true}`.
+fn reported_outcome(text: &str) -> CommandOutcome {
+    let json: Option<serde_json::Value> = serde_json::from_str(text.trim()).ok();
+    match json.as_ref().and_then(|json| json.get("success")?.as_bool()) {
+        Some(true) => CommandOutcome::Succeeded,
+        Some(false) => CommandOutcome::Failed(None),
+        None => CommandOutcome::Untold,
+    }
+}
+
 /// Notes the effects of a command; returns its run unless it only looks or did not run.
 pub(super) fn note_command(
     command: &str,
@@ -87,7 +97,7 @@ pub(super) fn note_command(
     } else if status_shows_outcome(&script) || report.is_some_and(|report| report.all_passed) {
         CommandOutcome::Succeeded
     } else {
-        CommandOutcome::Untold
+        reported_outcome(answer.text)
     };
     let (cd, rest) = split_leading_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));

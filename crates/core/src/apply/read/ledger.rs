@@ -32,8 +32,8 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
                 && let Some(folder) = page.working_folder()
             {
                 ledger.note_folder(folder);
-                ledger.note_repository(Repository::named(page.branch().as_deref()));
             }
+            ledger.note_repository(Repository::noted(page.branch()));
             let goes_on = page.scan.outer_blocks().any(|it| matches!(it.kind, BlockKind::Text | BlockKind::ToolUse));
             if !failed.is_empty() && goes_on {
                 let is_wanted = approves_of_failure(&entry::message_text(page.scan, page.bytes));
@@ -285,7 +285,7 @@ mod tests {
             bash(r#"{"command":"git merge next"}"#, "!Exit code 1\nCONFLICT (content): Merge conflict in a.rs"),
         ]);
         insta::assert_snapshot!(told, @r"
-        Git: `git merge next` in progress
+        Git: `git merge next` in progress, on branch main
         Not committed: e.rs (new), /q/c.rs, b.rs
         Commits and pushes:
         - 2222222 y

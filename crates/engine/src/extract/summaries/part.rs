@@ -90,6 +90,11 @@ impl<'t> InputPart<'t> {
                         None => Self::of_prompt(text, zone, wanted.prompts, shorten),
                     },
                 }),
+                PartRole::Plan => {
+                    let short = plan_in_short(text).map(Cow::Owned);
+                    parts.extend(short.map(|text| InputPart { text, role: PartRole::Answer, zone }));
+                    parts.push(InputPart { text: Cow::Borrowed(text), role, zone });
+                }
                 PartRole::Tool if text.len() <= REPORT => {
                     parts.push(InputPart { text: shorten_report(text, shorten), role, zone });
                 }
@@ -144,6 +149,23 @@ fn blank_carried_prompts<'t>(
             None => places.push(at),
         }
     }
+}
+
+/// What the person agreed to, by the headings of the plan.
+fn plan_in_short(text: &str) -> Option<String> {
+    let pieces = split_into_pieces(text);
+    let headings = pieces.iter().filter(|piece| piece.kind == PieceKind::Heading && piece.text.starts_with('#'));
+    let mut headings = headings.map(|piece| piece.text.trim_matches(['#', ' ']));
+    let mut short = format!("{PLAN} {}", headings.next()?);
+    for (n, heading) in headings.enumerate() {
+        short.push_str(if n == 0 { ": " } else { "; " });
+        if utf16_len(&short) + utf16_len(heading) > SHORT {
+            short.push_str("[...]");
+            break;
+        }
+        short.push_str(heading);
+    }
+    Some(short)
 }
 
 /// The report of a tool in few words: of an error, the lines that report it.
