@@ -116,7 +116,7 @@ pub fn find_publications(script: &ShellScript, output: &str, is_error: bool) -> 
     let amends = script.commands.iter().any(|it| it.words.iter().any(|word| word.text == "--amend"));
     let requests: Vec<&ShellCommand> = script.commands.iter().filter(|command| is_about_request(command)).collect();
     let opens = requests.iter().find(|it| it.word_at(2) == "create");
-    // What comes from there was fetched.
+    // Lines after `From` are of a fetch.
     let mut is_fetched = false;
     let mut of_line = |line: &str| {
         is_fetched = line.starts_with("From ") || is_fetched && !line.starts_with("To ");

@@ -81,7 +81,7 @@ pub fn summarize_instructions(name: &str, text: &str) -> String {
                 let step = title.map(|title| Step { level, title, commands: Vec::new() });
                 steps.extend(step.filter(|step| !steps.iter().any(|known| known.title == step.title)));
             }
-            PieceKind::FenceOpen => is_shell = is_of_shell(piece.text),
+            PieceKind::FenceOpen => is_shell = opens_shell(piece.text),
             PieceKind::Code if is_shell => {
                 if let Some(step) = steps.last_mut() {
                     add_command_line(&mut step.commands, piece.text);
@@ -158,7 +158,7 @@ fn parse_step(line: &str) -> Step<'_> {
 }
 
 /// Whether a fence is of commands of a shell, or of no language.
-fn is_of_shell(fence: &str) -> bool {
+pub(crate) fn opens_shell(fence: &str) -> bool {
     matches!(fence.trim_start_matches(['`', '~', ' ']).trim_end(), "" | "bash" | "sh" | "shell" | "zsh" | "console")
 }
 

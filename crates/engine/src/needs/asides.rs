@@ -59,6 +59,17 @@ fn says_nothing_alone(line: &str) -> bool {
 /// The languages of fences that hold commands.
 const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
 
+/// Whether a comment in an example says that what follows is wrong, or that it is right: `// WRONG: it leaks`.
+fn marks_wrong(line: &str) -> Option<bool> {
+    let comment = ["//", "#", "--", ";", "<!--"].iter().find_map(|mark| line.strip_prefix(mark))?;
+    let first = comment.trim_start().split([' ', ':', ',', '.', '-']).next()?.to_lowercase();
+    match first.as_str() {
+        "wrong" | "bad" | "incorrect" | "avoid" | "don't" | "never" | "❌" | "✗" => Some(true),
+        "right" | "good" | "correct" | "better" | "do" | "instead" | "✅" | "✓" => Some(false),
+        _ => None,
+    }
+}
+
 /// Reads the lines of a text in order, and finds those that are not of the work.
 pub(super) struct Asides {
     is_instructions: bool,
@@ -66,6 +77,8 @@ pub(super) struct Asides {
     is_in_conflict: bool,
     /// The number of backticks of the fence that is open, and whether it has commands, which are to be run.
     fence: Option<(usize, bool)>,
+    /// Whether the lines of the fence are an example of how not to do it.
+    is_wrong: bool,
     /// The level of the heading of what does not hold.
     level: Option<usize>,
 }
@@ -74,7 +87,7 @@ impl Asides {
     pub(super) fn of(source: TextSource, title: Option<&str>) -> Self {
         let is_instructions = source == TextSource::Instructions;
         let is_document = title.is_some_and(|title| DOCUMENTS.iter().any(|end| title.ends_with(end)));
-        Self { is_instructions, is_document, is_in_conflict: false, fence: None, level: None }
+        Self { is_instructions, is_document, is_in_conflict: false, fence: None, is_wrong: false, level: None }
     }
 
     /// Whether the next line, which is `line`, is not of the work.
@@ -89,12 +102,15 @@ impl Asides {
         }
         let n_ticks = line.bytes().take_while(|byte| *byte == b'`').count();
         match self.fence {
-            Some((open, _)) if n_ticks >= open && line.trim_end().len() == n_ticks => self.fence = None,
-            Some(_) => {}
+            Some((open, _)) if n_ticks >= open && line.trim_end().len() == n_ticks => {
+                (self.fence, self.is_wrong) = (None, false);
+            }
+            Some(_) => self.is_wrong = marks_wrong(line).unwrap_or(self.is_wrong),
             None if n_ticks >= 3 => self.fence = Some((n_ticks, SHELLS.contains(&line.trim_matches(['`', ' '])))),
             None => self.read_heading(line),
         }
         self.level.is_some()
+            || self.is_wrong
             || self.is_instructions && (self.fence.is_some_and(|(_, is_shell)| !is_shell) || line.starts_with('|'))
     }
 

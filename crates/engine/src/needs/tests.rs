@@ -250,8 +250,8 @@ fn k_11_what_was_given_up_is_not_shown() {
 #[test]
 fn k_11_lines_that_are_not_of_the_work_are_not_shown() {
     let conflict = "let both_sides = 1;\n<<<<<<< HEAD\nlet our_side = 2;\n=======\nlet their_side = 3;\n>>>>>>> main\nlet after_all = 4;";
-    let document =
-        "# Scope\n- parse_paths\n## Out of Scope\n- parse_urls\n### Later\n- parse_more\n## 対象\n- parse_files";
+    let document = "# Scope\n- parse_paths\n## Out of Scope\n- parse_urls\n### Later\n- parse_more\n## 対象\n- parse_files\n\
+         ```go\n// WRONG - it leaks\nbad_call(a)\n\n// RIGHT\ngood_call(b)\n```";
     let template = "Run `ship_it --now`.\n```md\n- foo.py:42 uses old_name\n```\n```bash\nship_it --check\n```\n| 4 | some_file.py | rename_it |\n## Example\nfix_me.py";
     let text = shown(
         &[
@@ -268,6 +268,7 @@ fn k_11_lines_that_are_not_of_the_work_are_not_shown() {
     /p/scope.md:
       - parse_paths
       - parse_files
+      good_call(b)
     # /ship:
       Run `ship_it --now`.
       ship_it --check

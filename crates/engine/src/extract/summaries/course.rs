@@ -21,6 +21,8 @@ pub(super) struct PartCourse {
     pub(super) is_refuted: bool,
     /// The person said something later.
     pub(super) is_answered: bool,
+    /// A file was changed later.
+    pub(super) is_edited: bool,
 }
 
 /// The opening of the line that says that the person interrupted the work.
@@ -33,10 +35,11 @@ const DOUBTS: [&str; 12] = [
 /// Tools that change files.
 const EDITS: [&str; 4] = ["Edit", "MultiEdit", "Write", "NotebookEdit"];
 /// Tools and commands that only look, as their reports begin.
-const LOOKS: [&str; 22] = [
+const LOOKS: [&str; 24] = [
     "WebFetch", "WebSearch", "Printed: ", "Skill ", "Bash ls", "Bash cat ", "Bash head ", "Bash tail ", "Bash grep ",
     "Bash rg ", "Bash find ", "Bash wc ", "Bash pwd", "Bash which ", "Bash git status", "Bash git log",
     "Bash git diff", "Bash git show", "Bash git branch", "Bash gh pr view", "Bash gh pr diff", "Bash gh issue view",
+    "Bash gh pr list", "Bash gh issue list",
 ];
 
 /// The course of the work around each of `parts`, which have the `pieces` in `ranges`.
@@ -53,15 +56,16 @@ pub(super) fn follow_parts(parts: &[InputPart<'_>], pieces: &[Piece<'_>], ranges
     }
     let (mut is_answered, mut has_succeeded, mut is_doubted, mut is_stopped) = (false, false, false, false);
     // The next call, if nothing is said before it: whether it changes a file, and something succeeded after it.
-    let mut is_mended = false;
+    let (mut is_mended, mut is_edited) = (false, false);
     for ((part, range), course) in parts.iter().zip(ranges).zip(&mut courses).rev() {
-        course.is_answered = is_answered;
+        (course.is_answered, course.is_edited) = (is_answered, is_edited);
         match part.role {
             PartRole::Prompt | PartRole::Goal | PartRole::Answer => {
                 (is_answered, is_doubted, is_mended, is_stopped) = (true, false, false, false);
             }
             PartRole::Tool => {
                 is_stopped |= part.was_stopped();
+                is_edited |= part.changed_file().is_some();
                 is_mended = has_succeeded && part.changed_file().is_some();
                 has_succeeded |= part.succeeds();
             }

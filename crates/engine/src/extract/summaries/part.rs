@@ -151,7 +151,7 @@ fn blank_carried_prompts<'t>(
     }
 }
 
-/// What the person agreed to, by the headings of the plan.
+/// The plan that the person agreed to, by its headings.
 fn plan_in_short(text: &str) -> Option<String> {
     let pieces = split_into_pieces(text);
     let headings = pieces.iter().filter(|piece| piece.kind == PieceKind::Heading && piece.text.starts_with('#'));

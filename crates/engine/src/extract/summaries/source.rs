@@ -19,7 +19,8 @@ use super::section::{Section, Speaker};
 use super::summary::item_units;
 use crate::PromptTreatment;
 use crate::language::{
-    Classes, Piece, PieceJoin, PieceKind, Statement, find_replaced, names_fault, split_into_pieces, without_label,
+    Classes, Piece, PieceJoin, PieceKind, Statement, find_replaced, names_fault, opens_shell, split_into_pieces,
+    without_label,
 };
 use crate::needs::Needs;
 
@@ -218,13 +219,21 @@ impl<'t> PartPieces<'_, 't> {
         at + 1 + (at + 1..limit).take_while(goes_on).count()
     }
 
+    /// Whether the line of code at `at` is of files, which say it better: a client quotes it in its summary, or the model proposed
+    /// it before it changed a file. Commands may still be to come.
+    fn is_of_files(&self, at: usize) -> bool {
+        let fence =
+            || self.all.get(..at).unwrap_or_default().iter().rev().find(|piece| piece.kind == PieceKind::FenceOpen);
+        let is_proposed = self.is_of_model() && self.course.is_edited;
+        matches!(self.part.role, PartRole::Loose(_)) || is_proposed && !fence().is_some_and(|it| opens_shell(it.text))
+    }
+
     fn build_candidate(&self, range: Range<usize>, limit: usize) -> Option<Candidate<'t>> {
         let (first, carries) = (self.all.get(range.start)?, self.features.pieces.get(range.start)?);
         let last = self.all.get(range.end - 1)?;
         let count = self.counts.get(range.start).copied().unwrap_or(1);
-        // Code that a client quotes in its summary stands in its files, and says nothing in pieces.
         let range_len = range.len();
-        let is_quoted_code = matches!(self.part.role, PartRole::Loose(_)) && first.kind == PieceKind::Code;
+        let is_quoted_code = first.kind == PieceKind::Code && self.is_of_files(range.start);
         let whole = self.part.text.get(first.at..last.end())?;
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section_of_piece(whole, first.kind, classes);

@@ -1225,3 +1225,16 @@ fn k_11_what_was_put_aside_is_no_finding() {
     let has = |name: &str| summary.contains(name);
     assert!(has("`b.rs`") && has("`d.rs`") && !has("omit_empty") && !has("`a.rs`") && !has("`c.rs`"), "{summary}");
 }
+
+// K-11
+#[test]
+fn k_11_code_that_was_proposed_is_left_to_the_files_once_one_is_changed() {
+    let proposal = "The constant of `src/push.go` is renamed so:\n\n```go\nconst pushDefault = \"auto\" // renamed from pushPrompt\n```\n\n\
+        The check is:\n\n```bash\nshop check --all-carts\n```\n\nShall I?";
+    let mut messages = vec![said("user", "Rename the setting of the importer."), said("assistant", proposal)];
+    let before = whole_summary_of("", &messages);
+    assert!(before.contains("pushDefault"), "{before}");
+    messages.extend([said("user", "yes"), said("tool", "Edit src/push.go"), said("assistant", "It is renamed.")]);
+    let after = whole_summary_of("", &messages);
+    assert!(!after.contains("pushDefault") && after.contains("--all-carts"), "{after}");
+}
