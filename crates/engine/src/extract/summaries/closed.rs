@@ -8,7 +8,8 @@ use super::part::{InputPart, PartRole, REPORT};
 use super::prompt::steps_ordered_once;
 use super::section::Section;
 use crate::language::{
-    approves_whole, holds_until_change, is_momentary, named_checks, names_fault, reviewed_file, says_all_pass,
+    Word, WordShape, approves_whole, holds_until_change, is_momentary, named_checks, names_fault, reviewed_file,
+    says_all_pass, split_words,
 };
 
 /// Moves what held only when it was said from *Open* to *Also*, all but the newest.
@@ -119,7 +120,9 @@ pub(super) struct OutdatedFailures<'p> {
 
 impl<'p> OutdatedFailures<'p> {
     pub(super) fn of(parts: &'p [InputPart<'_>]) -> Self {
-        let (mut later, mut failed): (HashSet<&str>, HashSet<&str>) = (HashSet::new(), HashSet::new());
+        let mut later: HashSet<&str> = HashSet::new();
+        // The commands that failed later, each with the facts of its messages.
+        let mut failed: HashMap<&str, HashSet<&str>> = HashMap::new();
         let is_over = |later: &HashSet<&str>, command: &str| {
             let mut steps = steps_of(command).filter(|step| !step.starts_with("cd ")).peekable();
             later.contains(command)
@@ -134,8 +137,12 @@ impl<'p> OutdatedFailures<'p> {
             let command = command_of_report(line);
             if part.has_failed() {
                 let is_taken = |step: &str| outdated.steps.contains_key(step);
-                let is_repeated = failed.contains(command);
-                failed.extend(Some(command).filter(|_| !part.is_in_ledger() && part.text.len() <= REPORT));
+                // Another failure of the same command may be of something else.
+                let facts: HashSet<&str> = facts_of_messages(&part.text).collect();
+                let is_repeated = failed.get(command).is_some_and(|known| !known.is_disjoint(&facts));
+                if !part.is_in_ledger() && part.text.len() <= REPORT {
+                    failed.entry(command).or_default().extend(facts);
+                }
                 *is_outdated =
                     is_repeated || is_over(&later, command) || git_subcommands(command).last().is_some_and(is_taken);
             } else if ran_to_end(line) {
@@ -149,6 +156,13 @@ impl<'p> OutdatedFailures<'p> {
         }
         outdated
     }
+}
+
+/// The names and paths in the lines of a report after its first, which is the call.
+fn facts_of_messages(report: &str) -> impl Iterator<Item = &str> {
+    let words = report.split_once('\n').map_or("", |(_, messages)| messages);
+    let is_name = |word: &Word<'_>| matches!(word.shape, WordShape::Path | WordShape::Identifier);
+    split_words(words).filter(is_name).map(|word| word.text)
 }
 
 /// The subcommands of git in a command: `commit` and `push` of `git commit -a && git push`.

@@ -1174,7 +1174,7 @@ fn k_11_a_question_that_was_answered_is_over_and_the_next_is_the_goal() {
 #[test]
 fn k_11_a_check_has_not_failed_once_it_or_one_that_covers_it_has_passed() {
     let is_told = |failed: &str, later: &str| {
-        let failed = format!("{failed}\nerror: `retry_limit` is missing");
+        let failed = format!("{failed}\nerror: `retry_limit` is missing in src/shop.rs");
         let messages = [said("user", "Mend the shop."), said("tool", &failed), said("tool", later)];
         whole_summary_of("", &messages).contains("retry_limit")
     };
@@ -1184,8 +1184,10 @@ fn k_11_a_check_has_not_failed_once_it_or_one_that_covers_it_has_passed() {
     assert!(is_told(lint, "Bash mise run fmt: Finished"));
     assert!(is_told("Bash mise run test: 1 FAIL", "Bash mise run test -- -run TestX: 1 passed"));
     assert!(is_told(lint, "Bash mise run lint; true: Finished"));
-    // The newest failure takes the place of an earlier one, unless it says nothing.
-    assert!(!is_told(lint, "Bash mise run lint 2>&1 | tail -3 failed: exit code 1\nerror: `other_limit` is missing"));
+    // The newest failure replaces an earlier one about the same, but not one about something else.
+    let again = |error: &str| format!("Bash mise run lint 2>&1 | tail -3 failed: exit code 1\n{error}");
+    assert!(!is_told(lint, &again("error: `other_limit` is missing in src/shop.rs")));
+    assert!(is_told(lint, &again("error: `other_limit` is missing in src/cart.rs")));
     assert!(is_told(lint, "Bash mise run lint failed: exit code 1"));
 }
 
