@@ -12,6 +12,9 @@ const BACKWARD: [&str; 29] = [
     "Instead", "But", "Or", "However", "Therefore", "Hence", "Thus", "Also", "Which", "Because", "Es", "Das", "Dies",
     "Cela", "Ceci", "Esto",
 ];
+/// Openings of a paragraph that goes on with the one before, or takes it back.
+const CONNECTIVES: [&str; 9] =
+    ["Then ", "However, ", "But ", "But: ", "So ", "Otherwise", "Instead", "ただし", "しかし"];
 /// Openings with what is left of something that the sentence before names.
 const REMAINDERS: [&str; 6] =
     ["The remaining ", "The rest ", "The other ", "The others ", "The former ", "The latter "];
@@ -27,7 +30,9 @@ pub(super) fn find_bonds(pieces: &[Piece<'_>]) -> Vec<Option<usize>> {
         if !is_prose(piece) {
             return None;
         }
-        let is_bound = piece.join == PieceJoin::Sentence && points_back(piece.text);
+        let goes_on = || CONNECTIVES.iter().any(|start| piece.text.starts_with(start));
+        let is_bound = piece.join == PieceJoin::Sentence && points_back(piece.text)
+            || piece.kind == PieceKind::Sentence && piece.join == PieceJoin::Line && goes_on();
         if let Some(turn) = neighbour(idx + 1).filter(|turn| pieces.get(*turn).is_some_and(revises_previous)) {
             return Some(turn);
         }

@@ -58,9 +58,10 @@ pub(super) fn adjustments_and_ends(reading: &TextReading<'_>) -> (Vec<ValueAdjus
     (lifts, ends)
 }
 
-/// The question in the last paragraph, which the next message answers.
-pub(super) fn closing_question(reading: &TextReading<'_>) -> Option<usize> {
-    let last = reading.pieces.iter().rposition(|piece| piece.join == PieceJoin::Line)?;
+/// The question in the last two paragraphs, which the next message answers.
+fn closing_question(reading: &TextReading<'_>) -> Option<usize> {
+    let is_start = |idx: &usize| reading.pieces.get(*idx).is_some_and(|piece| piece.join == PieceJoin::Line);
+    let last = (0..reading.pieces.len()).rev().filter(is_start).take(2).last()?;
     let is_asked = |piece: &Piece<'_>| piece.kind == PieceKind::Sentence && is_question(piece.text);
     (last..reading.pieces.len()).take(REACH).rev().find(|idx| reading.pieces.get(*idx).is_some_and(is_asked))
 }

@@ -168,8 +168,10 @@ struct OutlineState {
     section: Option<usize>,
     /// Whether the heading is but a bold line.
     is_bold: bool,
-    /// A line that ends with a colon, until something other than its list or block follows.
+    /// A line that ends with a colon, until something other than its list, its block or lines indented more follow.
     intro: Option<usize>,
+    /// The indentation of that line.
+    intro_indent: usize,
     /// Items that enclose the next one, with their indentation.
     items: Vec<(usize, usize)>,
     row: Option<usize>,
@@ -230,6 +232,7 @@ impl OutlineState {
             }
             PieceKind::Sentence => {
                 let item = self.items.iter().rev().find(|(_, indent)| piece.indent > *indent).map(|(item, _)| *item);
+                let intro = self.intro.filter(|_| piece.indent > self.intro_indent);
                 if item.is_none() {
                     self.items.clear();
                     self.intro = None;
@@ -242,7 +245,10 @@ impl OutlineState {
                     self.line = Some(idx);
                 }
                 self.set_intro(idx, piece);
-                let parent = item.or(self.heading);
+                if self.intro.is_none() {
+                    self.intro = intro;
+                }
+                let parent = item.or(intro).or(self.heading);
                 if item.is_none() && piece.text.starts_with("**") && piece.text.ends_with("?**") {
                     (self.heading, self.is_bold) = (Some(idx), true);
                 }
@@ -264,7 +270,7 @@ impl OutlineState {
     }
 
     fn set_intro(&mut self, idx: usize, piece: &Piece<'_>) {
-        self.intro = piece.is_introduction().then_some(idx);
+        (self.intro, self.intro_indent) = (piece.is_introduction().then_some(idx), piece.indent);
     }
 }
 

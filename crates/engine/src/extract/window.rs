@@ -21,7 +21,10 @@ pub(super) fn best_window(
         // A statement stays with its condition: "If the tests pass, push."
         // A row says nothing without its first column, nor an item of a list without its first words.
         let is_led = piece.starts_with(['|', '-', '*']) || piece.starts_with(|c: char| c.is_ascii_digit());
-        let start = if first_idx > 0 && (depends || is_led) { TORN } else { first.opening };
+        // Nor does a number say of what it is: "down from 800 ms".
+        let rest = piece.get(first.from..).unwrap_or_default().trim_start_matches(['~', '$', '(', ' ']);
+        let is_number = rest.starts_with(|c: char| c.is_ascii_digit());
+        let start = if first_idx > 0 && (depends || is_led || is_number) { TORN } else { first.opening };
         let mut has_clause = !depends;
         for last in chunks.get(first_idx..).unwrap_or_default() {
             if last.units_to - first.units_from > limit {

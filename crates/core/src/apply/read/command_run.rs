@@ -44,14 +44,29 @@ pub(super) fn approves_of_failure(words: &str) -> bool {
     !first.contains("not as ") && APPROVALS.iter().any(|approval| first.contains(approval))
 }
 
-/// The outcome that a result in JSON reports of itself: `{"success": true}`.
-fn reported_outcome(text: &str) -> CommandOutcome {
+/// The outcome that a result reports of itself, whatever its status: `{"success": true}`, or errors of a compiler where the command
+/// is a check.
+fn reported_outcome(text: &str, is_check: bool) -> CommandOutcome {
+    if is_check && text.lines().any(is_compiler_error) {
+        return CommandOutcome::Failed(None);
+    }
     let json: Option<serde_json::Value> = serde_json::from_str(text.trim()).ok();
     match json.as_ref().and_then(|json| json.get("success")?.as_bool()) {
         Some(true) => CommandOutcome::Succeeded,
         Some(false) => CommandOutcome::Failed(None),
         None => CommandOutcome::Untold,
     }
+}
+
+/// Whether the line reports an error as compilers do: `src/a.go:12:2: undefined: x`, `error[E0308]: mismatched types`.
+fn is_compiler_error(line: &str) -> bool {
+    let mut parts = line.split(':');
+    let is_path = |path: &str| path.contains('.') && !path.contains(' ');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_place =
+        parts.next().is_some_and(is_path) && parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number);
+    let is_warning = parts.next().is_none_or(|message| message.trim_start().starts_with("warning"));
+    line.starts_with("error[E") || is_place && !is_warning
 }
 
 /// Notes the effects of a command; returns its run unless it only looks or did not run.
@@ -97,7 +112,7 @@ pub(super) fn note_command(
     } else if status_shows_outcome(&script) || report.is_some_and(|report| report.all_passed) {
         CommandOutcome::Succeeded
     } else {
-        reported_outcome(answer.text)
+        reported_outcome(answer.text, tests_or_builds(&script))
     };
     let (cd, rest) = split_leading_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));

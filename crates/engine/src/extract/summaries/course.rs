@@ -23,6 +23,8 @@ pub(super) struct PartCourse {
     pub(super) is_answered: bool,
     /// A file was changed later.
     pub(super) is_edited: bool,
+    /// It was said during a merge or the like that was given up.
+    pub(super) is_given_up: bool,
 }
 
 /// The opening of the line that says that the person interrupted the work.
@@ -79,7 +81,27 @@ pub(super) fn follow_parts(parts: &[InputPart<'_>], pieces: &[Piece<'_>], ranges
             }
         }
     }
+    for given_up in operations_given_up(parts) {
+        courses.get_mut(given_up).into_iter().flatten().for_each(|course| course.is_given_up = true);
+    }
     courses
+}
+
+/// The parts between the start of each merge, rebase or the like and the command that gave it up.
+fn operations_given_up(parts: &[InputPart<'_>]) -> Vec<Range<usize>> {
+    let command = |part: &InputPart<'_>| {
+        (part.role == PartRole::Tool).then(|| part.text.lines().next().unwrap_or_default().to_owned())
+    };
+    let ends = (0..parts.len()).filter_map(|at| {
+        let line = parts.get(at).and_then(command)?;
+        let verb = line.split_once(" --abort")?.0.rsplit_once("git ")?.1.to_owned();
+        Some((at, format!("git {verb}")))
+    });
+    let start = |(end, verb): (usize, String)| {
+        let starts = |at: &usize| parts.get(*at).and_then(command).is_some_and(|line| line.contains(&verb));
+        (0..end).rev().find(starts).map(|start| start..end)
+    };
+    ends.filter_map(start).collect()
 }
 
 impl InputPart<'_> {

@@ -237,7 +237,7 @@ impl<'t> PartPieces<'_, 't> {
         let whole = self.part.text.get(first.at..last.end())?;
         let classes = self.features.pieces.get(range.clone())?.iter().fold(Classes::NONE, |all, one| all | one.classes);
         let section = self.part.section_of_piece(whole, first.kind, classes);
-        let PartCourse { follows_change, is_stopped, is_mended, is_refuted, .. } = self.course;
+        let PartCourse { follows_change, is_stopped, is_mended, is_refuted, is_given_up, .. } = self.course;
         // In a turn that changed nothing, what is done was done by others, or is an example.
         let section =
             if section == Section::Done && self.is_of_model() && !follows_change { Section::Also } else { section };
@@ -277,7 +277,8 @@ impl<'t> PartPieces<'_, 't> {
         };
         let is_closed = (is_mended || is_refuted)
             && matches!(section, Section::Found | Section::Failed | Section::Also)
-            && names_fault(&text);
+            && names_fault(&text)
+            || is_given_up && matches!(section, Section::Found | Section::Failed | Section::Also | Section::Open);
         let only_introduces = range_len == 1 && first.is_introduction() && !is_outcome;
         if is_said && (says_little || only_introduces || is_closed || announces_or_nods()) {
             return None;

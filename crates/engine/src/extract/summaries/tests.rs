@@ -1240,3 +1240,22 @@ fn k_11_code_that_was_proposed_is_left_to_the_files_once_one_is_changed() {
     let after = whole_summary_of("", &messages);
     assert!(!after.contains("pushDefault") && after.contains("--all-carts"), "{after}");
 }
+
+// K-11
+#[test]
+fn k_11_what_was_found_in_a_merge_that_was_given_up_is_gone() {
+    let summary = whole_summary_of(
+        "",
+        &[
+            said("user", "Merge the parent of the branch."),
+            said("tool", "Bash git merge origin/main: exit code 1\nCONFLICT (content): Merge conflict in a.rs"),
+            said("assistant", "There are conflicts in `a.rs`, `b.rs` and `c.rs`."),
+            said("tool", "Bash git merge --abort"),
+            said("tool", "Bash git merge origin/cart: exit code 1\nCONFLICT (content): Merge conflict in d.rs"),
+            said("assistant", "There is one conflict, in `d.rs`."),
+            said("tool", "Edit src/d.rs"),
+            said("assistant", "The conflict is solved."),
+        ],
+    );
+    assert!(!summary.contains("`b.rs`") && summary.contains("`d.rs`"), "{summary}");
+}
