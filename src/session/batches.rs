@@ -69,7 +69,7 @@ impl SummaryBatches {
         let names = prior.map(|prior| prior.batches.as_slice()).unwrap_or_default();
         let mut found = names.is_empty().then(Vec::new);
         if let Some(archive) = archives::open_if_there(url)? {
-            opened.labels = BatchLabels::of(&*archive, &opened.session)?;
+            opened.labels = BatchLabels::read_from_archive(&*archive, &opened.session)?;
             found = find_batches(&*archive, names)?;
         }
         match found {

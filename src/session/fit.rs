@@ -1,8 +1,8 @@
 //! Shrinking a session to a target by removing no more than necessary (W-02).
 
-use super::checkpoint::Checkpoint;
 use super::error::{CommandError, unreachable_target};
 use super::pipeline::{Pipeline, SizeMeasure};
+use super::reading_snapshot::ReadingSnapshot;
 use crate::report::fit::FitReport;
 use crate::report::run::StageRow;
 use crate::report::size::{count, format_rounded};
@@ -10,7 +10,7 @@ use crate::session::fit_plan::{CLOSING, FitFigures, FitPlan, offline_summaries};
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactSettings, ContextTarget, EngineChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
-use ctxc_core::apply::{Rewrite, ThinkingReach};
+use ctxc_core::apply::{ThinkingReach, TranscriptChanges};
 use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
@@ -46,8 +46,8 @@ pub(crate) fn fit_session(request: &FitRequest, work: &mut OpenSession<'_>) -> R
     if work.settings.mode == RunMode::Do {
         work.probe_output()?;
     }
-    let target = request.target.of(work.calibration.window);
-    let before = work.size_of_stages(&Rewrite::default());
+    let target = request.target.tokens_in(work.calibration.window);
+    let before = work.size_of_stages(&TranscriptChanges::default());
     let is_empty = work.reading.chain.lines.is_empty();
     let is_small = before <= target || is_empty;
     let fitted = if is_small {
@@ -55,13 +55,13 @@ pub(crate) fn fit_session(request: &FitRequest, work: &mut OpenSession<'_>) -> R
     } else {
         FitSearch::new(work, request, target, before)?.run()?
     };
-    let FitResult { rows, newest, rewrite, reach, size } = fitted;
+    let FitResult { rows, newest, changes, reach, size } = fitted;
     let unchanged = match (is_empty, is_small) {
         (true, _) => "the session has no messages".to_owned(),
         (false, true) => format!("the context is {} tokens, the target is {}", count(before.0), count(target.0)),
         (false, false) => format!("the context is {} tokens, and nothing makes it smaller", count(before.0)),
     };
-    let outcome = work.carry_out_plan(rewrite, reach, OperationIntent::without_calls("fit", &unchanged))?;
+    let outcome = work.apply_changes(changes, reach, OperationIntent::without_calls("fit", &unchanged))?;
     if is_small && !is_empty {
         work.ui.print_hint(format_args!(
             "for a smaller one, name a lower target, such as --to {}",
@@ -77,7 +77,7 @@ struct FitResult {
     rows: Vec<StageRow>,
     /// The size of the newest message that is compacted.
     newest: Option<Tokens>,
-    rewrite: Rewrite,
+    changes: TranscriptChanges,
     reach: ThinkingReach,
     size: Tokens,
 }
@@ -85,8 +85,8 @@ struct FitResult {
 impl FitResult {
     /// A context of `size` that is left unchanged.
     fn of_unchanged(size: Tokens) -> Self {
-        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
-        Self { rows: Vec::new(), newest: None, rewrite, reach, size }
+        let (changes, reach) = (TranscriptChanges::default(), ThinkingReach::BehindChange);
+        Self { rows: Vec::new(), newest: None, changes, reach, size }
     }
 }
 
@@ -98,7 +98,7 @@ struct FitSearch<'a, 'w> {
     request: &'a FitRequest,
     figures: FitFigures,
     how: CompactSettings,
-    start: Checkpoint,
+    start: ReadingSnapshot,
     /// Plans for the lowest size, made when they are first needed.
     floors: Vec<FitPlan>,
     target: Tokens,
@@ -113,9 +113,10 @@ impl<'a, 'w> FitSearch<'a, 'w> {
         before: Tokens,
     ) -> Result<Self, CommandError> {
         let OpenSession { reading, settings, .. } = &*work;
-        let figures = FitFigures::of(reading, &settings.archive_ref, settings.thinking, &request.protections)?;
+        let figures =
+            FitFigures::measure_session(reading, &settings.archive_ref, settings.thinking, &request.protections)?;
         let how = offline_summaries(request.clip.0, request.clip.1);
-        let start = Checkpoint::of(reading)?;
+        let start = ReadingSnapshot::of(reading)?;
         Ok(Self { work, request, figures, how, start, floors: Vec::new(), target, before })
     }
 
@@ -164,7 +165,7 @@ impl<'a, 'w> FitSearch<'a, 'w> {
         for _ in 0..MOST_PLANS {
             self.start.reset_reading(&mut self.work.reading)?;
             let Some(plan) = self.figures.plan_stages(self.work, self.target, correction, &self.how)? else { break };
-            let fitted = self.carry_out(&plan)?;
+            let fitted = self.try_plan(&plan)?;
             if fitted.size < floor {
                 break;
             }
@@ -184,7 +185,7 @@ impl<'a, 'w> FitSearch<'a, 'w> {
         self.find_floors()?;
         for plan in self.floors.clone() {
             self.start.reset_reading(&mut self.work.reading)?;
-            let fitted = self.carry_out(&plan)?;
+            let fitted = self.try_plan(&plan)?;
             if fitted.size < self.before {
                 return Ok(fitted);
             }
@@ -234,14 +235,14 @@ impl<'a, 'w> FitSearch<'a, 'w> {
         let target_tokens = target.max(self.work.chosen_calibration().overhead.0) + 1;
         let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
         let stages = vec![self.figures.all_removed(), Stage::Truncate(truncate)];
-        self.carry_out(&FitPlan { stages, newest: None, left: 0 })
+        self.try_plan(&FitPlan { stages, newest: None, left: 0 })
     }
 
-    fn carry_out(&mut self, plan: &FitPlan) -> Result<FitResult, CommandError> {
+    fn try_plan(&mut self, plan: &FitPlan) -> Result<FitResult, CommandError> {
         let sizes = SizeMeasure::WithWhatFollows;
         let mut pipeline = Pipeline::new(self.work, &EngineChoice::Extract, Some(&self.how), sizes)?;
         let rows = plan.stages.iter().map(|stage| pipeline.run_stage(stage)).collect::<Result<_, _>>()?;
-        let Pipeline { rewrite, reach, size, .. } = pipeline;
-        Ok(FitResult { rows, newest: plan.newest, rewrite, reach, size })
+        let Pipeline { changes, reach, size, .. } = pipeline;
+        Ok(FitResult { rows, newest: plan.newest, changes, reach, size })
     }
 }

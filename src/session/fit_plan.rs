@@ -6,7 +6,7 @@ use super::reading::SessionReading;
 use crate::session::fit_view::{MessageSizes, PlannedView, SizeRange};
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactSettings, SummarySettings};
-use ctxc_core::apply::{ArchiveRef, PruneSelection, PrunedCall, Rewrite, prune_transcript};
+use ctxc_core::apply::{ArchiveRef, PruneSelection, PrunedCall, TranscriptChanges, prune_transcript};
 use ctxc_core::plan::{
     CompactStage, ExtraRemoval, FitChoice, PlannedCut, PruneStage, RemovableResult, RemovalReason, RequiredSaving,
     Stage, SupersedeRule, ThinkingSuffixes, choose_removals,
@@ -44,7 +44,7 @@ pub(crate) struct FitFigures {
 
 impl FitFigures {
     /// Finds the removable items and their sizes.
-    pub(crate) fn of(
+    pub(crate) fn measure_session(
         reading: &SessionReading,
         archive_ref: &ArchiveRef,
         policy: ThinkingPolicy,
@@ -59,7 +59,7 @@ impl FitFigures {
         };
         let transcript = reading.transcript();
         let Transcript { index, chain, .. } = transcript;
-        let mut masked = Rewrite::default();
+        let mut masked = TranscriptChanges::default();
         let what = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
         let pruned = reading.name_errors(prune_transcript(transcript, &what, archive_ref, &mut masked))?;
         let mut places = vec![0; index.records.len()];
@@ -83,7 +83,7 @@ impl FitFigures {
             kept: pruned.calls.iter().map(|call| call.kept.0).collect(),
             handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
             n_entries: chain.lines.len(),
-            now: Rewrite::default().remaining_totals(index, chain).context_tokens().0,
+            now: TranscriptChanges::default().remaining_totals(index, chain).context_tokens().0,
             messages: MessageSizes::add_up(reading, policy, &masked, protections),
             thinking: ThinkingSuffixes::new(&thinking),
             protections: stage,

@@ -10,7 +10,7 @@ use super::error::CommandError;
 use super::open::OpenSession;
 use super::options::CompactSettings;
 use super::reading::SessionReading;
-use ctxc_core::apply::{ChunkContent, CompactionScope, Rewrite};
+use ctxc_core::apply::{ChunkContent, CompactionScope, TranscriptChanges};
 use ctxc_core::plan::{Chunking, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::scan::EntryKind;
@@ -61,7 +61,7 @@ impl MessageSizes {
     pub(crate) fn add_up(
         reading: &SessionReading,
         policy: ThinkingPolicy,
-        masked: &Rewrite,
+        masked: &TranscriptChanges,
         protections: &PruneStage,
     ) -> Self {
         let (index, chain) = (&reading.index, &reading.chain);
@@ -69,7 +69,7 @@ impl MessageSizes {
         let none = vec![0; messages.len() as usize];
         let (mut sizes, mut least_sizes, mut prompts) = (none.clone(), none.clone(), none);
         let keeps_thinking = policy == ThinkingPolicy::Keep;
-        let untouched = Rewrite::default();
+        let untouched = TranscriptChanges::default();
         for &line in &chain.lines {
             let thinking = index.thinking_of(line).map_or(0, |thinking| u64::from(thinking.text));
             let thinking = if keeps_thinking { thinking } else { 0 };
@@ -81,10 +81,10 @@ impl MessageSizes {
                     *sum += tokens;
                 }
             };
-            add(&mut sizes, untouched.tokens(index, line).0 + thinking);
-            add(&mut least_sizes, masked.tokens(index, line).0 + thinking);
+            add(&mut sizes, untouched.tokens_after(index, line).0 + thinking);
+            add(&mut least_sizes, masked.tokens_after(index, line).0 + thinking);
             if index.record(line).flags.any(Flags::PROMPT) {
-                add(&mut prompts, untouched.tokens(index, line).0);
+                add(&mut prompts, untouched.tokens_after(index, line).0);
             }
         }
         let last_start = last_start(reading, &messages, protections);
@@ -240,7 +240,7 @@ impl MessageSizes {
             work,
             keep_recent,
             Chunking { size: NonZeroUsize::MAX, bounded_before: None },
-            &Rewrite::default(),
+            &TranscriptChanges::default(),
         )?
         else {
             return Ok(None);
@@ -325,7 +325,7 @@ fn last_start(reading: &SessionReading, messages: &Messages, protections: &Prune
     let step = steps.take(protections.protect_steps as usize).last();
     let turns = find_turns(index, chain);
     let protected = turns.len().saturating_sub(protections.protect_turns as usize);
-    let turn = turns.get(protected).and_then(|turn| message_of(turn.places.start));
+    let turn = turns.get(protected).and_then(|turn| message_of(turn.chain_places.start));
     let newest = messages.groups.len().saturating_sub(1);
     [answer, step, turn].into_iter().flatten().fold(newest, usize::min)
 }

@@ -18,7 +18,7 @@ use crate::session::open::OpenSession;
 use crate::session::rewrite::OperationIntent;
 use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{
-    NamedItems, PickedLines, PickedPart, ReadingOrder, Rewrite, SummaryHead, ThinkingReach, each_shown_text,
+    NamedItems, PickedLines, PickedPart, ReadingOrder, SummaryHead, ThinkingReach, TranscriptChanges, each_shown_text,
     find_named, pick_copies, pick_lines, read_shown_texts,
 };
 use ctxc_core::plan::{Roles, Target};
@@ -78,8 +78,8 @@ pub(crate) fn pick_session(
     let rows: Vec<PickedSession> = readings.iter().zip(&picked).map(|(reading, it)| source_row(reading, it)).collect();
     if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.gone.is_empty())) {
         let why = format!("all {} are picked", count_noun(row.of_messages, "message"));
-        let nothing = work.carry_out_plan(
-            Rewrite::default(),
+        let nothing = work.apply_changes(
+            TranscriptChanges::default(),
             ThinkingReach::BehindChange,
             OperationIntent::without_calls("pick", &why),
         )?;
@@ -102,9 +102,9 @@ pub(crate) fn pick_session(
             pick_copies(reading.transcript(), &parts, head, &session, lines, n_stored).map_err(anyhow::Error::from)?
         }
     };
-    let rewrite = draft_edits(work, edits, &Rewrite::default())?;
-    let outcome = work.carry_out_plan(
-        rewrite,
+    let changes = draft_edits(work, edits, &TranscriptChanges::default())?;
+    let outcome = work.apply_changes(
+        changes,
         ThinkingReach::BehindChange,
         OperationIntent::without_calls("pick", "nothing is left out"),
     )?;

@@ -69,9 +69,9 @@ struct UsageAnchor {
 }
 
 impl RecordedUsages {
-    fn add_line(&mut self, index: &Index, line: LineNo) {
+    fn advance_over(&mut self, index: &Index, line: LineNo) {
         let own = context_tokens(index, line).0;
-        let message = index.record(line).message();
+        let message = index.record(line).message_idx();
         // A message written before one that precedes it here, such as one that a compaction keeps, was measured without it.
         if let Some(message) = message.filter(|message| Some(*message) > self.newest_message) {
             self.newest_message = Some(message);
@@ -130,7 +130,7 @@ impl Calibration {
     pub fn learn_from_usage(index: &Index, chain: &Chain) -> Self {
         let mut steps = RecordedUsages::default();
         for &line in &chain.lines {
-            steps.add_line(index, line);
+            steps.advance_over(index, line);
         }
         let RecordedUsages { ratios, first, last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();

@@ -40,7 +40,7 @@ pub fn splice_line(line: &[u8], splices: &[Splice]) -> Result<Vec<u8>, SpliceOve
     let mut rendered = Vec::with_capacity(line.len());
     let mut position = 0;
     for splice in ordered {
-        let range = splice.span.range();
+        let range = splice.span.byte_range();
         let before = line.get(position..range.start).ok_or(SpliceOverlap { at: splice.span.start })?;
         rendered.extend_from_slice(before);
         rendered.extend_from_slice(&splice.bytes);

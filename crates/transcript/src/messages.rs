@@ -35,7 +35,7 @@ impl Messages {
         let mut has_content = vec![false; index.prompts.len()];
         for (_, &line) in lines() {
             let record = index.record(line);
-            let slot = record.message().and_then(|message| has_content.get_mut(message.0 as usize));
+            let slot = record.message_idx().and_then(|message| has_content.get_mut(message.0 as usize));
             if let Some(slot) = slot {
                 *slot |= record.flags.any(Flags::BEYOND_THINKING);
             }
@@ -44,7 +44,7 @@ impl Messages {
         let mut known: Vec<Option<u32>> = vec![None; index.prompts.len()];
         for (place, &line) in lines() {
             let record = index.record(line);
-            let message = record.message().map(|message| message.0 as usize);
+            let message = record.message_idx().map(|message| message.0 as usize);
             let is_message = record.kind.is_message()
                 && !index.is_always_kept(line)
                 && message.is_none_or(|message| has_content.get(message).copied().unwrap_or_default());

@@ -56,7 +56,7 @@ impl Args {
             places: environment.client_places()?,
             client_session: environment.client_session.clone(),
             archive,
-            on_server: environment.server_consent(),
+            on_server: environment.consent_to_keep_on_server(),
             archive_ref: kept,
             estimate: environment.config.tokens,
             window: self.summarizing.context_window().or(environment.config.context_window()),

@@ -23,7 +23,7 @@ use crate::session::options::{ArchiveChoice, OutputChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
 use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives};
 use ctxc_core::apply::{
-    IfExists, MaskedLines, Rewrite, ThinkingReach, count_masked_lines, first_masked, overwrite_masked,
+    IfExists, MaskedLines, ThinkingReach, TranscriptChanges, count_masked_lines, first_masked, overwrite_masked,
 };
 use ctxc_core::version::{PurgeCounts, PurgeMode, Secrets, ThinkingPolicy, purge_archive};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, RewritePart as Rewriter, hide_password};
@@ -181,7 +181,7 @@ impl Scrub<'_> {
         };
         for path in self.files.changed_files() {
             StopRequested::check_flag(ui.stop_flag())?;
-            let Ok(masked) = MaskedLines::find(path, &mask) else {
+            let Ok(masked) = MaskedLines::find_in_file(path, &mask) else {
                 report.left.push(LeftFile { path: shown(path), lines: 0, reason: LeftReason::Unreadable });
                 continue;
             };
@@ -240,7 +240,7 @@ impl Scrub<'_> {
                 PurgeMode::Mask,
                 ui.stop_flag(),
             )?);
-            archive.rewrite(Rewriter::Everything)?;
+            archive.compact_storage(Rewriter::Everything)?;
         }
         // Removing thinking made backups.
         let archive = archives::open_if_there(self.place)?;
@@ -271,19 +271,19 @@ impl Scrub<'_> {
     /// Returns whether there was such thinking; a session without any is left unchanged.
     fn remove_thinking(&self, path: &Path, secrets: &Secrets) -> Result<bool, CommandError> {
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
-        if !MaskedLines::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
+        if !MaskedLines::find_in_file(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
             return Ok(false);
         }
         let source = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
         let (output, keep) = (OutputChoice::InPlace(IfExists::Replace), ArchiveChoice::In(self.place.to_owned()));
         let rewriting = self.context.default_rewrite_settings(source, output, ThinkingPolicy::Remove, keep)?;
-        let mut work = self.context.open(&rewriting)?;
-        let mut rewrite = Rewrite::default();
+        let mut work = self.context.open_and_store_compaction(&rewriting)?;
+        let mut changes = TranscriptChanges::default();
         let first = work.reading.name_errors(first_masked(work.reading.transcript(), &mask))?;
         let Some((line, splices)) = first else { return Ok(false) };
-        rewrite.edit_line(line, splices);
-        let outcome = work.carry_out_plan(
-            rewrite,
+        changes.edit_line(line, splices);
+        let outcome = work.apply_changes(
+            changes,
             ThinkingReach::BehindChange,
             OperationIntent::without_calls("scrub", "no secret"),
         )?;

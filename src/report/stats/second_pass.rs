@@ -51,7 +51,7 @@ impl<'a> SecondPass<'a> {
             .live_messages(index)
             .rev()
             .find(records_usage)
-            .and_then(|(place, line)| Some((index.record(line).message()?, place)));
+            .and_then(|(place, line)| Some((index.record(line).message_idx()?, place)));
         // Codex says it in a line of its own, which the index has read; others say it in the message.
         let by_line = recorded_by.filter(|_| index.format == Format::Codex).map(|(message, _)| message);
         let counted = |message| index.prompt_tokens(message).unwrap_or_default() + index.reply_tokens(message);
@@ -91,7 +91,7 @@ impl<'a> SecondPass<'a> {
             _ => true,
         };
         let records_size =
-            record.message().is_some() && record.message() == self.recorded_by.map(|(message, _)| message);
+            record.message_idx().is_some() && record.message_idx() == self.recorded_by.map(|(message, _)| message);
         is_simple && !records_size && !self.turn_at.contains_key(&line.one_based())
     }
 
@@ -161,7 +161,7 @@ impl<'a> SecondPass<'a> {
         if let Some(turn) = self.turn_at.get(&line_no.one_based()).and_then(|&at| self.turns.get_mut(at)) {
             turn.set_prompt(&scan, line);
         }
-        let message = self.index.record(line_no).message();
+        let message = self.index.record(line_no).message_idx();
         if message.is_some() && message == self.recorded_by.map(|(message, _)| message) {
             // The entries of one message repeat its usage, the earlier ones with only a part of the reply.
             let usage = scan.message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)));

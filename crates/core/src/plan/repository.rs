@@ -40,19 +40,19 @@ const OPERATION: usize = 80;
 impl Repository {
     /// A repository if its branch is known.
     #[must_use]
-    pub fn named(branch: Option<&str>) -> Self {
+    pub fn on_branch(branch: Option<&str>) -> Self {
         Self { is_there: branch.is_some(), ..Self::default() }
     }
 
     /// The changes by `script`, which printed `output`.
     #[must_use]
-    pub fn after(script: &ShellScript, output: &str, is_error: bool) -> Self {
+    pub fn after_script(script: &ShellScript, output: &str, is_error: bool) -> Self {
         let mut after = Self::default();
         for command in &script.commands {
             if COMMITTERS.contains(&command.program_name()) && COMMITS.contains(&command.word_at(1)) {
                 after.is_settled |= !is_error;
             }
-            after.note(command, output, is_error);
+            after.note_command(command, output, is_error);
         }
         after.is_settled |= output.lines().any(|line| {
             parse_commit_line(line.trim()).is_some() && !is_read_only_script(script)
@@ -64,7 +64,7 @@ impl Repository {
         after
     }
 
-    fn note(&mut self, command: &ShellCommand, output: &str, is_error: bool) {
+    fn note_command(&mut self, command: &ShellCommand, output: &str, is_error: bool) {
         let Some((verb, rest)) = git_verb(command) else { return };
         self.is_there = true;
         let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
@@ -142,9 +142,9 @@ mod tests {
     #[test]
     fn k_11_a_repository_is_as_its_last_commands_left_it() {
         let after = |steps: &[(&str, &str, bool)]| {
-            let all = steps
-                .iter()
-                .map(|(script, output, is_error)| Repository::after(&ShellScript::parse(script), output, *is_error));
+            let all = steps.iter().map(|(script, output, is_error)| {
+                Repository::after_script(&ShellScript::parse(script), output, *is_error)
+            });
             all.fold(Repository::default(), Repository::merge_later).describe_state().join(", ")
         };
         let merge = ("git merge origin/a", "CONFLICT (content): Merge conflict in x\nAutomatic merge failed;", true);

@@ -72,7 +72,7 @@ const FRAME: usize = 10;
 fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: ViewLimits) -> Option<String> {
     let [only] = batches else { return None };
     let text = drop_shown(&only.text, &mut ShownItems::default());
-    let frame = opening_line(batches, session).len() + RECENT.len() + only.header().len();
+    let frame = opening_line(batches, session).len() + RECENT.len() + only.full_header().len();
     if frame * (100 - FRAME) <= text.len() * FRAME {
         return None;
     }
@@ -128,7 +128,8 @@ fn session_option(session: Option<&str>) -> String {
 /// The header of each batch and its items that are not yet shown. The newest batch is processed first, so that earlier ones do
 /// not repeat it.
 fn unshown_items(batches: &[Batch], shown: &mut ShownItems) -> Vec<(String, String)> {
-    let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), drop_shown(&batch.text, shown))).collect();
+    let mut said: Vec<_> =
+        batches.iter().rev().map(|batch| (batch.full_header(), drop_shown(&batch.text, shown))).collect();
     said.reverse();
     said
 }

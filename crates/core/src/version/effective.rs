@@ -70,7 +70,7 @@ impl History {
 
     /// The operation called `id`.
     #[must_use]
-    pub fn get(&self, id: &str) -> Option<&OperationEdits> {
+    pub fn find_operation(&self, id: &str) -> Option<&OperationEdits> {
         self.operations.iter().find(|operation| operation.operation == id)
     }
 

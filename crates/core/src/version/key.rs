@@ -71,8 +71,8 @@ impl LineKey {
         let session = session.filter(|span| span.string_in(line).is_some());
         match session {
             Some(span) => {
-                hasher.update(line.get(..span.range().start).unwrap_or_default());
-                hasher.update(line.get(span.range().end..).unwrap_or_default());
+                hasher.update(line.get(..span.byte_range().start).unwrap_or_default());
+                hasher.update(line.get(span.byte_range().end..).unwrap_or_default());
             }
             None => hasher.update(line),
         }
@@ -182,7 +182,7 @@ impl KeySum {
 
     /// The key of the first of them.
     #[must_use]
-    pub const fn first(&self) -> Option<LineKey> {
+    pub const fn first_key(&self) -> Option<LineKey> {
         self.first
     }
 }

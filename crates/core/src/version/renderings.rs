@@ -19,7 +19,7 @@ impl<'a> LineKeyPairs<'a> {
         Self { all: HashMap::new(), masked }
     }
 
-    pub(super) fn read(&mut self, archive: &dyn Archive, lines: &[LineId]) -> Result<(), VersionError> {
+    pub(super) fn read_keys(&mut self, archive: &dyn Archive, lines: &[LineId]) -> Result<(), VersionError> {
         let missing: Vec<LineId> = lines.iter().copied().filter(|line| !self.all.contains_key(line)).collect();
         archive.each_line(&missing, &mut |id, line| {
             let key = LineKey::scan_line(line);
@@ -30,7 +30,7 @@ impl<'a> LineKeyPairs<'a> {
         Ok(())
     }
 
-    pub(super) fn of(&self, line: LineId) -> (LineKey, LineKey) {
+    pub(super) fn old_and_masked_key(&self, line: LineId) -> (LineKey, LineKey) {
         self.all.get(&line).copied().unwrap_or((LineKey::own_title_key(), LineKey::own_title_key()))
     }
 }
@@ -67,7 +67,7 @@ impl StateRenderings<'_> {
             match (old, new) {
                 (RenderStep::Keep(n), _) => {
                     keys.extend((next..next + *n as usize).map(|line| match self.state.lines.get(line) {
-                        Some(line) => self.keys.of(*line),
+                        Some(line) => self.keys.old_and_masked_key(*line),
                         None => (LineKey::scan_line(&self.state.torn), LineKey::scan_line(self.torn)),
                     }));
                     next += *n as usize;

@@ -81,7 +81,7 @@ impl PostgresLink {
         const STATUS: &str = "SELECT coalesce(txid_status($1), '') FROM pg_sleep(0.1)";
         let db: &dyn DatabaseLink = self;
         for _ in 0..LOCK_SECONDS * 10 {
-            match db.first_value(STATUS, &values![id], Row::get::<String>)?.as_deref() {
+            match db.first_value(STATUS, &values![id], Row::next_value::<String>)?.as_deref() {
                 Some("committed") => return Ok(true),
                 Some("in progress") => {}
                 Some(_) | None => return Ok(false),
@@ -116,7 +116,7 @@ impl DatabaseLink for PostgresLink {
     }
 
     /// Inserts all rows by one statement, with an array per column.
-    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
+    fn insert_rows(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
         let types = insert.typed_columns().map(|(_, of)| of);
         let arrays: Vec<String> = (1..).zip(types).map(|(at, of)| format!("${at}::{of}[]")).collect();
         let names = insert.column_names();
@@ -136,7 +136,7 @@ impl DatabaseLink for PostgresLink {
         self.run(|server, session| server.execute_batch(session, sql))
     }
 
-    fn begin(&self, hold: LockScope) -> Result<(), ArchiveError> {
+    fn begin_transaction(&self, hold: LockScope) -> Result<(), ArchiveError> {
         let locks = match hold {
             LockScope::Drops => self.lock_call(SHARED, AdvisoryLock::Content),
             LockScope::All => self.lock_call(ALONE, AdvisoryLock::Content),

@@ -107,7 +107,7 @@ impl Store {
         let is_new = self.deposit == DepositState::None;
         if is_new {
             self.reader.pin_snapshot()?;
-            self.writer.begin(hold)?;
+            self.writer.begin_transaction(hold)?;
             self.known.mark_stale();
             self.deposit = DepositState::Open;
         }
@@ -193,7 +193,7 @@ impl Store {
         let db = &*self.writer;
         let packing = match self.packing.take() {
             Some(packing) => packing,
-            None => PackWriter::begin(db)?,
+            None => PackWriter::continue_or_begin(db)?,
         };
         self.packing.insert(packing).put_lines(db, &mut self.known, lines)
     }
@@ -201,8 +201,8 @@ impl Store {
     /// Stores the pack that is open, so that it can be changed where it lies.
     pub(super) fn close_pack(&mut self) -> Result<(), ArchiveError> {
         let Some(mut packing) = self.packing.take() else { return Ok(()) };
-        packing.close(&*self.writer)?;
-        self.written.add(packing.written);
+        packing.store_open_pack(&*self.writer)?;
+        self.written.note_all(packing.written);
         Ok(())
     }
 

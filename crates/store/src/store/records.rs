@@ -37,13 +37,14 @@ const INSERT: InsertStatement<'_> = InsertStatement {
 
 /// The record of a row, whose columns are [`COLUMNS`]. An error where its text is not what was stored.
 pub(crate) fn read_record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, RowDamage> {
-    let (codec, bytes, content, checksum) = (row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?);
-    let key: Digest = row.get()?;
-    let (kind, session, speaker, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
+    let (codec, bytes, content, checksum) =
+        (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value::<Vec<u8>>()?);
+    let key: Digest = row.next_value()?;
+    let (kind, session, speaker, time) = (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?);
     let text = unpacker.unpack(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
     let text = text.ok_or_else(|| format!("the record {key} is not what was stored"))?;
     let document = Document { kind, session, speaker, time, text };
-    Ok(Record { key, document, meta: row.get()?, expires: row.get()? })
+    Ok(Record { key, document, meta: row.next_value()?, expires: row.next_value()? })
 }
 
 /// The number of records read at a time, because a server sends the whole answer to a statement.
@@ -62,7 +63,7 @@ pub(crate) fn each_record(
             let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
             let done = db.each_row(&sql, &values, &mut |row| {
                 let record = read_record(row, unpacker)?;
-                newest = Value::Int(row.get()?);
+                newest = Value::Int(row.next_value()?);
                 n_rows += 1;
                 match each(record) {
                     Ok(ControlFlow::Continue(())) => Ok(()),
@@ -158,7 +159,7 @@ pub(crate) fn put_records(
         let row = values![kind.name(), key, session, speaker, time, codec, bytes, content, checksum, meta, expires];
         rows.push(row.to_vec());
     }
-    if rows.is_empty() { Ok(()) } else { db.insert(&INSERT, rows).map(|_| ()) }
+    if rows.is_empty() { Ok(()) } else { db.insert_rows(&INSERT, rows).map(|_| ()) }
 }
 
 /// Drops the record of this kind with this key, and what is indexed of it.

@@ -69,7 +69,7 @@ fn drop_lines(db: &dyn DatabaseLink, dropped: &mut DroppedCounts) -> Result<(), 
     let mut in_packs: BTreeMap<u64, HashSet<LineId>> = BTreeMap::new();
     let sql = format!("{PLACES} WHERE NOT EXISTS (SELECT 1 FROM original WHERE original.body = body.id)");
     db.each_row(&sql, &[], &mut |row| {
-        let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
+        let (id, codec, place): (LineId, i64, Vec<u8>) = (row.next_value()?, row.next_value()?, row.next_value()?);
         if used.contains(&id) {
             return Ok(());
         }
@@ -79,7 +79,7 @@ fn drop_lines(db: &dyn DatabaseLink, dropped: &mut DroppedCounts) -> Result<(), 
                 decode_place(&place).ok_or_else(|| format!("the place of line {} is not what was stored", id.0))?;
             in_packs.entry(pack).or_default().insert(id);
         } else {
-            dropped.bytes += row.get::<u64>()?;
+            dropped.bytes += row.next_value::<u64>()?;
         }
         Ok(())
     })?;

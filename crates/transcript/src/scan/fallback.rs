@@ -50,7 +50,7 @@ fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> se
             message.counts = Usage::default();
             if line.get(value.start as usize) == Some(&b'{') {
                 for (key, count) in read_fields(line, value)? {
-                    message.counts.set(&key, count.of(line));
+                    message.counts.set_from_key(&key, count.of(line));
                 }
             }
         }

@@ -65,7 +65,7 @@ impl Usage {
     pub fn of(text: &[u8]) -> Self {
         let mut usage = Self::default();
         each_field(text, |key, value| {
-            usage.set(key, value.of(text));
+            usage.set_from_key(key, value.of(text));
         });
         usage
     }

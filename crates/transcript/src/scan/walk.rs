@@ -101,7 +101,7 @@ impl<'a> JsonWalk<'a> {
     #[inline(always)]
     const fn skip_structural(&mut self) {
         self.position += 1;
-        self.structurals.skip();
+        self.structurals.skip_byte();
     }
 
     /// Takes `byte`, a structural one, which must be next.
@@ -145,7 +145,7 @@ impl<'a> JsonWalk<'a> {
             return Ok(Span::new(start, self.position));
         }
         loop {
-            let key = self.read_string()?.range();
+            let key = self.read_string()?.byte_range();
             let key = self.line.get(key.start + 1..key.end - 1).ok_or(RejectReason::Malformed)?;
             self.expect_byte(b':')?;
             field(self, key)?;
@@ -215,7 +215,7 @@ impl<'a> JsonWalk<'a> {
                 }
                 b'{' => {
                     self.skip_structural();
-                    nest.open(Container::Object);
+                    nest.open_container(Container::Object);
                     if self.peek() != b'}' {
                         self.read_key()?;
                         continue;
@@ -223,7 +223,7 @@ impl<'a> JsonWalk<'a> {
                 }
                 b'[' => {
                     self.skip_structural();
-                    nest.open(Container::Array);
+                    nest.open_container(Container::Array);
                     if self.peek() != b']' {
                         continue;
                     }
@@ -246,7 +246,7 @@ impl<'a> JsonWalk<'a> {
                     }
                     (b'}', Container::Object) | (b']', Container::Array) => {
                         self.skip_structural();
-                        if nest.close().is_none() {
+                        if nest.close_innermost().is_none() {
                             return Ok(Span::new(start, self.position));
                         }
                     }
@@ -287,7 +287,7 @@ impl<'a> JsonWalk<'a> {
         let line = self.line;
         self.read_object(|walk, key| {
             let value = walk.read_value()?;
-            reject_escaped_key(key, usage.set(key, value.of(line)))
+            reject_escaped_key(key, usage.set_from_key(key, value.of(line)))
         })
     }
 

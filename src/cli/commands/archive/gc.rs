@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     let cleanup = CleanupLimits::at_time(now, args.older_than.filter(|_| args.originals));
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
     let old = before.map(|before| OldSessions::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
-    let counted = archive.archive.sweep(&cleanup, SweepMode::Count)?;
+    let counted = archive.archive.drop_unneeded(&cleanup, SweepMode::Count)?;
     let swept = |dropped| {
         Swept::of_dry_run(archive.url.clone(), dropped).with_sessions(old.sessions_to_drop(), old.sessions_to_keep())
     };
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     if let Some(before) = before.filter(|_| n_sessions > 0) {
         old.drop_unchanged(&mut *archive.archive, before)?;
     }
-    let dropped = archive.archive.sweep(&cleanup, SweepMode::Drop)?;
+    let dropped = archive.archive.drop_unneeded(&cleanup, SweepMode::Drop)?;
     let swept =
         Swept::of_dry_run(archive.url.clone(), dropped).with_sessions(old.sessions_to_drop(), old.sessions_to_keep());
     let swept = swept.mark_done(size_before.zip(archive.file_bytes()));

@@ -135,7 +135,7 @@ impl OpenArchive<'_> {
         let Some(Ok(found)) = self.places.as_ref().map(|places| session::find_session(asked, places)) else {
             return Ok(None);
         };
-        let reading = SessionReading::of(&found, self.context.ui)?;
+        let reading = SessionReading::read(&found, self.context.ui)?;
         let prior = reading.name_errors(prior_summary(reading.transcript()))?;
         let mut hits = Vec::new();
         for name in prior.map(|prior| prior.batches).unwrap_or_default() {

@@ -65,7 +65,7 @@ impl CompactionScope {
     ///
     /// # Errors
     /// When the source cannot be read.
-    pub fn of(
+    pub fn choose_messages(
         transcript: Transcript<'_>,
         without: &LineSet,
         keep_recent: usize,

@@ -1,7 +1,7 @@
 //! The bounds behind which thinking cannot stay: the first change of the content before it. For lines that a client wrote
 //! behind a version, it may be another change.
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::{Chain, LineNo};
 
@@ -26,15 +26,15 @@ pub enum ThinkingReach {
 
 /// Lines that a client wrote behind a version.
 #[derive(Clone, Debug)]
-pub struct AppendedRun {
+pub struct LinesBehindVersion {
     /// The first of them.
-    pub first: LineNo,
+    pub first_line: LineNo,
     /// The first line behind them.
-    pub end: LineNo,
+    pub end_line: LineNo,
     /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
     pub first_change: FirstChange,
     /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
-    pub saved: i64,
+    pub shrunk_by: i64,
 }
 
 /// The places in the chain of the first change.
@@ -62,19 +62,19 @@ pub(super) struct ThinkingBounds<'a> {
     /// The places in the chain of the first change, for what was written in the session itself.
     first: FirstChange,
     /// Lines that clients wrote behind versions.
-    runs: &'a [AppendedRun],
+    runs: &'a [LinesBehindVersion],
 }
 
 impl<'a> ThinkingBounds<'a> {
     pub(super) fn from_changes(
         chain: &Chain,
         thinking: ThinkingRule,
-        runs: &'a [AppendedRun],
-        rewrite: &Rewrite,
+        runs: &'a [LinesBehindVersion],
+        changes: &TranscriptChanges,
     ) -> Self {
-        let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
+        let policy_of = |line: LineNo| changes.policies.get(&line).copied().unwrap_or(thinking.policy);
         let change =
-            |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
+            |strictest| chain.lines.iter().position(|&line| changes.is_seen(line) && policy_of(line) <= strictest);
         let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
         Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
     }
@@ -97,7 +97,7 @@ impl<'a> ThinkingBounds<'a> {
             Some(_) if !is_in_loop => return Some(ThinkingBound::Start),
             _ => {}
         }
-        let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
+        let run = self.runs.iter().find(|run| run.first_line <= line && line < run.end_line);
         let first = run.map_or(self.first, |run| run.first_change);
         let change = if is_in_loop { first.inside } else { first.outside };
         change.map(ThinkingBound::Change)

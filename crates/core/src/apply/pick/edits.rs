@@ -7,7 +7,7 @@ use super::kept::PickedLines;
 use crate::apply::compact::boundary::SummaryHead;
 use crate::apply::compact::replace::{ReplacedLines, replace_lines};
 use crate::apply::edit::own_edits::LineAddresses;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::Edit;
 use ctxc_transcript::{LineNo, LineSet, Transcript};
 
@@ -27,7 +27,7 @@ pub fn pick_lines(
     // The head has the time of what stands before the rest, so that no order by time puts it behind.
     let beside = gone.iter().copied().filter(|line| Some(*line) < first).max().or(first);
     let head = SummaryHead { beside, ..head };
-    replace_lines(transcript, &ReplacedLines { kept, gone, first }, head, Rewrite::default(), lines, n_stored)
+    replace_lines(transcript, &ReplacedLines { kept, gone, first }, head, TranscriptChanges::default(), lines, n_stored)
 }
 
 /// The edits that leave copies of `parts` behind `head`, and nothing of the session itself, whose lines may be among them.
@@ -45,7 +45,7 @@ pub fn pick_copies(
     let gone: &[LineNo] = &transcript.chain.lines;
     let replaced = ReplacedLines { kept: &LineSet::default(), gone, first: None };
     let head = SummaryHead { beside: gone.first().copied(), ..head };
-    let mut edits = replace_lines(transcript, &replaced, head, Rewrite::default(), lines, n_stored)?;
+    let mut edits = replace_lines(transcript, &replaced, head, TranscriptChanges::default(), lines, n_stored)?;
     for edit in &mut edits {
         if let Edit::Insert { lines, .. } = edit {
             let parent = lines.last().and_then(|summary| uuid_in(summary)).unwrap_or_default();

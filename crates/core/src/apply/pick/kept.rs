@@ -37,7 +37,7 @@ impl PickedLines {
         };
         let is_prompt = |line: &LineNo| index.record(*line).flags.any(Flags::PROMPT);
         let turns = find_turns(index, chain);
-        let before = turns.first().map_or(chain.lines.len(), |turn| turn.places.start);
+        let before = turns.first().map_or(chain.lines.len(), |turn| turn.chain_places.start);
         let mut groups: HashSet<GroupIdx> = HashSet::new();
         for &line in chain.lines.iter().take(before).filter(|line| lines.contains(**line)) {
             groups.extend(group(line));

@@ -6,14 +6,18 @@ use std::ops::Range;
 
 use super::chains::chain_before;
 use super::source::LineSource;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::{LineAddress, LineLayout, RenderStep, Version};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
 
 /// Re-parents lines that clients wrote behind inserted lines that are gone: the entry before those becomes their
 /// parent.
-pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn reparent_appended(
+    source: LineSource<'_>,
+    index: &mut Index,
+    changes: &mut TranscriptChanges,
+) -> io::Result<()> {
     let LineSource { file, layout, runs, versions } = source;
     let mut line = 0_u32;
     let mut buffer = Vec::new();
@@ -59,7 +63,7 @@ pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewri
                 (None, Parent::Missing | Parent::Root) => None,
             };
             if let Some(heir) = chain.and_then(|chain| chain.lines.last().copied()) {
-                rewrite.parents.insert(place, Some(heir));
+                changes.parents.insert(place, Some(heir));
                 index.set_parent(place, Some(heir));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::source::LineSource;
-use crate::apply::follow::bounds::{AppendedRun, FirstChange};
+use crate::apply::follow::bounds::{FirstChange, LinesBehindVersion};
 use crate::version::{Edit, History, LineAddress, ThinkingPolicy};
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
 
@@ -13,7 +13,7 @@ pub(super) fn appended_runs(
     index: &Index,
     chain: &Chain,
     history: &History,
-) -> Vec<AppendedRun> {
+) -> Vec<LinesBehindVersion> {
     let LineSource { layout, versions, .. } = source;
     // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
     let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
@@ -48,11 +48,11 @@ pub(super) fn appended_runs(
         let first_change = FirstChange::of(change);
         let place = |line: u32| layout.line_of(&LineAddress::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
-            runs.push(AppendedRun {
-                first,
-                end: LineNo(last.0 + 1),
+            runs.push(LinesBehindVersion {
+                first_line: first,
+                end_line: LineNo(last.0 + 1),
                 first_change,
-                saved: version.saved_when_continued(),
+                shrunk_by: version.saved_when_continued(),
             });
         }
     }

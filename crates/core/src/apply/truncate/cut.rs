@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::io;
 
 use super::dependents::drop_dependents;
-use super::outlook::{MessageEstimates, ThinkingOutlook};
-use crate::apply::edit::rewrite::Rewrite;
+use super::outlook::{MessageEstimates, ThinkingForecast};
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::follow::bounds::ThinkingRule;
 use crate::plan::{EstimateContext, KeptMessages, MessageUnit, OpenerKind, TopDownTruncation, TruncationPlan};
 use ctxc_transcript::scan::EntryKind;
@@ -29,7 +29,7 @@ pub struct TruncationResult {
     pub left: Totals,
 }
 
-/// Adds to `rewrite` the lines that go so that the context comes below the target of `strategy`; what `rewrite` takes out
+/// Adds to `changes` the lines that go so that the context comes below the target of `strategy`; what `changes` takes out
 /// already is not counted. The result starts with a prompt where there is one.
 ///
 /// # Errors
@@ -38,20 +38,20 @@ pub fn truncate_transcript(
     transcript: Transcript<'_>,
     strategy: &TopDownTruncation,
     thinking: ThinkingRule,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<TruncationResult> {
     let Transcript { index, chain, .. } = transcript;
-    let messages = Messages::of(index, chain, &rewrite.dropped);
-    let outlook = ThinkingOutlook::new(transcript, thinking, rewrite)?;
-    let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
-    let truncation = plan_truncation(index, chain, &messages, &strategy, &outlook, rewrite);
+    let messages = Messages::of(index, chain, &changes.dropped);
+    let outlook = ThinkingForecast::predict_kept_places(transcript, thinking, changes)?;
+    let strategy = TopDownTruncation { added: strategy.added + outlook.closing_tokens, ..*strategy };
+    let truncation = plan_truncation(index, chain, &messages, &strategy, &outlook, changes);
     let mut truncated = TruncationResult {
         truncation,
         n_before: messages.len(),
         n_after: messages.len(),
         start: None,
         opener: None,
-        left: rewrite.remaining_totals(index, chain),
+        left: changes.remaining_totals(index, chain),
     };
     if messages.is_empty() {
         // Content outside of messages, such as thinking that nothing follows, counts all the same.
@@ -63,9 +63,9 @@ pub fn truncate_transcript(
     truncated.opener = opener.and_then(|opener| messages.first_line(chain, opener));
     if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
         let cut = TruncationCut { messages: &messages, opener: truncated.opener, start, first, place };
-        cut.drop_lines(index, chain, rewrite);
+        cut.drop_lines(index, chain, changes);
     }
-    truncated.left = rewrite.remaining_totals(index, chain);
+    truncated.left = changes.remaining_totals(index, chain);
     Ok(truncated)
 }
 
@@ -75,16 +75,16 @@ fn plan_truncation(
     chain: &Chain,
     messages: &Messages,
     strategy: &TopDownTruncation,
-    outlook: &ThinkingOutlook,
-    rewrite: &Rewrite,
+    outlook: &ThinkingForecast,
+    changes: &TranscriptChanges,
 ) -> TruncationPlan {
-    let sizes = MessageEstimates::new(index, chain, messages, outlook, rewrite);
+    let sizes = MessageEstimates::new(index, chain, messages, outlook, changes);
     let estimate = |at: usize, what| {
         Ok::<_, Infallible>(match what {
             EstimateContext::Now => sizes.now.get(at).copied().unwrap_or_default(),
             EstimateContext::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
             EstimateContext::Opener => {
-                messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line))
+                messages.first_line(chain, at).map_or(Tokens::ZERO, |line| changes.tokens_after(index, line))
             }
         })
     };
@@ -158,24 +158,24 @@ struct TruncationCut<'a> {
 
 impl TruncationCut<'_> {
     /// Drops what stands before the rest, and what hangs on it.
-    fn drop_lines(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
+    fn drop_lines(&self, index: &Index, chain: &Chain, changes: &mut TranscriptChanges) {
         let mut saved = SavedSums::new(index, chain);
         let mut first_line = None;
         for (place, &line) in (0u32..).zip(&chain.lines) {
-            if rewrite.dropped.contains(line) || self.keeps_line(index, place, line) {
+            if changes.dropped.contains(line) || self.keeps_line(index, place, line) {
                 continue;
             }
             let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
             let seen = u64::from(index.record(line).tokens) + u64::from(thinking);
-            let known = rewrite.saved.get(&line).copied().unwrap_or(0);
-            saved.add(place, line, seen.cast_signed() - known);
-            rewrite.drop_line(line);
+            let known = changes.saved.get(&line).copied().unwrap_or(0);
+            saved.add_saved_tokens(place, line, seen.cast_signed() - known);
+            changes.drop_line(line);
             first_line = Some(first_line.map_or(line, |first: LineNo| first.min(line)));
         }
         for (line, tokens) in saved.sums.into_iter().flatten() {
-            rewrite.note_saved(line, tokens);
+            changes.note_saved(line, tokens);
         }
-        drop_dependents(index, chain, &(first_line.unwrap_or(self.first)..self.first), rewrite);
+        drop_dependents(index, chain, &(first_line.unwrap_or(self.first)..self.first), changes);
     }
 
     fn keeps_line(&self, index: &Index, place: u32, line: LineNo) -> bool {
@@ -202,7 +202,7 @@ impl SavedSums {
         Self { measured_until, sums: [None; 2] }
     }
 
-    fn add(&mut self, place: u32, line: LineNo, tokens: i64) {
+    fn add_saved_tokens(&mut self, place: u32, line: LineNo, tokens: i64) {
         let [measured, later] = &mut self.sums;
         let sum = if Some(place) <= self.measured_until { measured } else { later };
         sum.get_or_insert((line, 0)).1 += tokens;

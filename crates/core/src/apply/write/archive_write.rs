@@ -171,7 +171,8 @@ fn reads_back(
     for kind in [ObjectKind::State, ObjectKind::Version] {
         archive.object_heads(kind, group)?;
     }
-    Ok(history.get(&edits.operation) == Some(edits) && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
+    Ok(history.find_operation(&edits.operation) == Some(edits)
+        && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
 }
 
 /// Notes which stored lines were left out, or written otherwise, so that a search can name the operation that took them

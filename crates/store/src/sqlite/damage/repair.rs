@@ -33,10 +33,10 @@ impl ArchiveRepair {
     /// When the archive cannot be written.
     pub fn begin(path: &Path, damage: &Damage) -> Result<Self, ArchiveError> {
         let link = SqliteLink::new(path, Some(connect::open(path)?));
-        link.begin(LockScope::All)?;
+        link.begin_transaction(LockScope::All)?;
         let mut lost: HashMap<LineId, Digest> = damage.lines.iter().copied().collect();
         let mut n_refilled = 0;
-        for pack in (&link as &dyn DatabaseLink).all("SELECT id FROM pack", &[], Row::get::<u64>)? {
+        for pack in (&link as &dyn DatabaseLink).collect_rows("SELECT id FROM pack", &[], Row::next_value::<u64>)? {
             let Some(lines) = LineLoader::default().load_pack(&link, pack)? else { continue };
             for (id, line) in lines.lines() {
                 let has_row = (&link as &dyn DatabaseLink)
@@ -75,7 +75,7 @@ impl ArchiveRepair {
             if !self.open.has_room_for(line.len()) {
                 self.close_pack()?;
             }
-            self.open.add(id, line);
+            self.open.push_line(id, line);
             self.n_refilled += 1;
         }
         Ok(())
