@@ -174,19 +174,19 @@ pub(crate) fn draft_edits(
 fn compacted_tokens(work: &OpenSession<'_>, scope: &CompactionScope, changes: &TranscriptChanges) -> Tokens {
     let index = &work.reading.index;
     let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
-    scope.gone.iter().map(|&line| changes.tokens_after(index, line) + thinking(line)).sum()
+    scope.replaced_lines.iter().map(|&line| changes.tokens_after(index, line) + thinking(line)).sum()
 }
 
 /// Marks the messages of `scope` in `changes` as removed and replaced by a view of `view` tokens, for a dry run.
 fn mark_replaced(work: &OpenSession<'_>, scope: &CompactionScope, view: Tokens, changes: &mut TranscriptChanges) {
     let index = &work.reading.index;
-    for &line in &scope.gone {
+    for &line in &scope.replaced_lines {
         let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
         let seen = changes.tokens_after(index, line).0 + u64::from(thinking);
         changes.note_saved(line, seen.cast_signed());
         changes.drop_line(line);
     }
-    if let Some(first) = scope.first {
+    if let Some(first) = scope.first_kept_line {
         changes.note_saved(first, -view.0.cast_signed());
     }
 }

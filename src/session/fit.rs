@@ -97,8 +97,8 @@ struct FitSearch<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     request: &'a FitRequest,
     figures: FitFigures,
-    how: CompactSettings,
-    start: ReadingSnapshot,
+    compact_settings: CompactSettings,
+    snapshot_at_start: ReadingSnapshot,
     /// Plans for the lowest size, made when they are first needed.
     floors: Vec<FitPlan>,
     target: Tokens,
@@ -117,7 +117,16 @@ impl<'a, 'w> FitSearch<'a, 'w> {
             FitFigures::measure_session(reading, &settings.archive_ref, settings.thinking, &request.protections)?;
         let how = offline_summaries(request.clip.0, request.clip.1);
         let start = ReadingSnapshot::of(reading)?;
-        Ok(Self { work, request, figures, how, start, floors: Vec::new(), target, before })
+        Ok(Self {
+            work,
+            request,
+            figures,
+            compact_settings: how,
+            snapshot_at_start: start,
+            floors: Vec::new(),
+            target,
+            before,
+        })
     }
 
     fn run(mut self) -> Result<FitResult, CommandError> {
@@ -143,7 +152,7 @@ impl<'a, 'w> FitSearch<'a, 'w> {
 
     /// Whether the lowest size may be above `size`; `false` if floors were not needed.
     fn may_be_too_low(&self, size: Tokens) -> bool {
-        self.floors.first().is_some_and(|plan| self.is_about(size, plan.left))
+        self.floors.first().is_some_and(|plan| self.is_about(size, plan.expected_tokens_left))
     }
 
     /// Whether `size` is below or about that of a session with `left` tokens of content.
@@ -153,8 +162,8 @@ impl<'a, 'w> FitSearch<'a, 'w> {
 
     fn find_floors(&mut self) -> Result<(), CommandError> {
         if self.floors.is_empty() {
-            self.start.reset_reading(&mut self.work.reading)?;
-            self.floors = self.figures.floor_plans(self.work, &self.how)?;
+            self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
+            self.floors = self.figures.floor_plans(self.work, &self.compact_settings)?;
         }
         Ok(())
     }
@@ -163,8 +172,11 @@ impl<'a, 'w> FitSearch<'a, 'w> {
     fn try_plans(&mut self, floor: Tokens) -> Result<Option<FitResult>, CommandError> {
         let mut correction = 0;
         for _ in 0..MOST_PLANS {
-            self.start.reset_reading(&mut self.work.reading)?;
-            let Some(plan) = self.figures.plan_stages(self.work, self.target, correction, &self.how)? else { break };
+            self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
+            let Some(plan) = self.figures.plan_stages(self.work, self.target, correction, &self.compact_settings)?
+            else {
+                break;
+            };
             let fitted = self.try_plan(&plan)?;
             if fitted.size < floor {
                 break;
@@ -175,7 +187,7 @@ impl<'a, 'w> FitSearch<'a, 'w> {
             // The error of the plan, so that the next one differs.
             let estimate = self.work.chosen_calibration();
             let left = estimate.scale_to_chars4(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
-            correction = left.saturating_sub(plan.left).max(correction + 1);
+            correction = left.saturating_sub(plan.expected_tokens_left).max(correction + 1);
         }
         Ok(None)
     }
@@ -184,13 +196,13 @@ impl<'a, 'w> FitSearch<'a, 'w> {
     fn lowest_result(&mut self) -> Result<FitResult, CommandError> {
         self.find_floors()?;
         for plan in self.floors.clone() {
-            self.start.reset_reading(&mut self.work.reading)?;
+            self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
             let fitted = self.try_plan(&plan)?;
             if fitted.size < self.before {
                 return Ok(fitted);
             }
         }
-        self.start.reset_reading(&mut self.work.reading)?;
+        self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
         Ok(FitResult::of_unchanged(self.before))
     }
 
@@ -230,17 +242,17 @@ impl<'a, 'w> FitSearch<'a, 'w> {
     }
 
     fn truncate_to(&mut self, Tokens(target): Tokens) -> Result<FitResult, CommandError> {
-        self.start.reset_reading(&mut self.work.reading)?;
+        self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
         // A truncation ends below its target, and refuses targets below the content before the first message.
         let target_tokens = target.max(self.work.chosen_calibration().overhead.0) + 1;
         let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
         let stages = vec![self.figures.all_removed(), Stage::Truncate(truncate)];
-        self.try_plan(&FitPlan { stages, newest: None, left: 0 })
+        self.try_plan(&FitPlan { stages, newest: None, expected_tokens_left: 0 })
     }
 
     fn try_plan(&mut self, plan: &FitPlan) -> Result<FitResult, CommandError> {
         let sizes = SizeMeasure::WithWhatFollows;
-        let mut pipeline = Pipeline::new(self.work, &EngineChoice::Extract, Some(&self.how), sizes)?;
+        let mut pipeline = Pipeline::new(self.work, &EngineChoice::Extract, Some(&self.compact_settings), sizes)?;
         let rows = plan.stages.iter().map(|stage| pipeline.run_stage(stage)).collect::<Result<_, _>>()?;
         let Pipeline { changes, reach, size, .. } = pipeline;
         Ok(FitResult { rows, newest: plan.newest, changes, reach, size })

@@ -39,9 +39,9 @@ const WHOLE_PROMPT: Tokens = Tokens(1000);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SizeRange {
     /// The upper limit.
-    pub(crate) most: u64,
+    pub(crate) max_tokens: u64,
     /// The lower limit, where the items are small enough to reach it.
-    pub(crate) least: u64,
+    pub(crate) min_tokens: u64,
 }
 
 /// The messages of a session with their sizes, in `chars4` tokens.
@@ -143,7 +143,7 @@ impl MessageSizes {
         how: &CompactSettings,
         range: SizeRange,
     ) -> Result<Option<PlannedView>, CommandError> {
-        let room = |start: usize| range.most.checked_sub(self.least_sizes.sum_from(start));
+        let room = |start: usize| range.max_tokens.checked_sub(self.least_sizes.sum_from(start));
         let is_enough = |start: usize| room(start).is_some_and(|room| room >= self.good_view(work, start));
         let borders = self.find_borders();
         let Some(mut at) = borders.iter().position(|&start| is_enough(start)).or(borders.len().checked_sub(1)) else {
@@ -187,7 +187,7 @@ impl MessageSizes {
                 let could_stay = self.sizes.sum_from(start).saturating_sub(self.least_sizes.sum_from(start));
                 found = Some(PlannedView { start, limit, most: Some(most), tokens });
                 let back = self.previous_border(&borders, at, unused.saturating_sub(could_stay));
-                if back == at || unused < could_stay + (range.most - range.least) {
+                if back == at || unused < could_stay + (range.max_tokens - range.min_tokens) {
                     break;
                 }
                 at = back;
@@ -248,7 +248,7 @@ impl MessageSizes {
         let mut how = how.clone();
         how.stage.max_view_tokens = most;
         let read = read_chunks(work, &how, &scope.chunks)?;
-        let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
+        let said = read.iter().flat_map(|chunk| &chunk.messages_to_summarize).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4_tokens(&said.text) <= WHOLE_PROMPT);
         let typed = whole.map(|said| fold_whitespace(&said.text)).collect();
         Ok(Some(OlderMessages { start, scope, read, typed }))

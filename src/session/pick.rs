@@ -76,7 +76,7 @@ pub(crate) fn pick_session(
             .with_hint("only sessions of Claude Code can; pick from one session of another agent at a time"));
     }
     let rows: Vec<PickedSession> = readings.iter().zip(&picked).map(|(reading, it)| source_row(reading, it)).collect();
-    if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.gone.is_empty())) {
+    if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.other_lines.is_empty())) {
         let why = format!("all {} are picked", count_noun(row.of_messages, "message"));
         let nothing = work.apply_changes(
             TranscriptChanges::default(),
@@ -92,7 +92,7 @@ pub(crate) fn pick_session(
     let n_stored = reading.render_input(None).n_stored();
     let edits = match &*picked {
         // A head before the first line leads to the rest only if the conversation begins with that line.
-        [only] if reading.index.preserved.is_empty() && only.first_kept_line() == only.kept.iter().next() => {
+        [only] if reading.index.preserved.is_empty() && only.first_kept_line() == only.kept_lines.iter().next() => {
             reading.name_errors(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
         }
         _ => {

@@ -20,7 +20,7 @@ pub(super) struct Rendering {
     pub(super) changes: TranscriptChanges,
     pub(super) consequences: Consequences,
     /// The visible content before the consequences.
-    pub(super) left: Totals,
+    pub(super) totals_left: Totals,
 }
 
 impl Rendering {
@@ -49,7 +49,7 @@ impl OpenSession<'_> {
             return Ok(self.chosen_calibration().context_size(changes.remaining_totals(index, chain).context_tokens()));
         }
         let mut planned = PlannedOperation::of(changes.clone(), reach, self.settings.thinking, &self.reading);
-        let Rendering { consequences, left, .. } = self.render(&mut planned)?;
+        let Rendering { consequences, totals_left: left, .. } = self.render(&mut planned)?;
         Ok(self.chosen_calibration().context_size(consequences.expected_totals(left).context_tokens()))
     }
 
@@ -64,7 +64,7 @@ impl OpenSession<'_> {
                 rebased,
                 changes: TranscriptChanges::default(),
                 consequences: Consequences::default(),
-                left,
+                totals_left: left,
             });
         }
         let mut history = reading.past.history.with_operation(std::mem::take(&mut planned.edits));
@@ -84,7 +84,7 @@ impl OpenSession<'_> {
             let mut changes = TranscriptChanges::default();
             self.set_session_id(&mut changes);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
-            return Ok(Rendering { rebased, changes, consequences: Consequences::default(), left });
+            return Ok(Rendering { rebased, changes, consequences: Consequences::default(), totals_left: left });
         }
         let mut rebased = made.rebase_session(history, &planned.measured)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
@@ -119,7 +119,7 @@ impl OpenSession<'_> {
         if !rebased.base.is_source {
             self.set_session_id(&mut changes);
         }
-        Ok(Rendering { rebased, changes, consequences, left })
+        Ok(Rendering { rebased, changes, consequences, totals_left: left })
     }
 
     /// Gives the result the session id of the file, with the title that ctxc gave it, or that of the source. A new session
@@ -145,7 +145,7 @@ impl OpenSession<'_> {
     /// The consequences of `rendering` compared with the file that was read, which already contains those of earlier
     /// operations.
     pub(super) fn consequences_for_file(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
-        let Rendering { rebased, changes, consequences, left } = rendering;
+        let Rendering { rebased, changes, consequences, totals_left: left } = rendering;
         let (consequences, left, reading) = (*consequences, *left, &self.reading);
         if rebased.base.is_source {
             return Ok(consequences);

@@ -82,7 +82,7 @@ impl OpenSession<'_> {
         }
         let rendering = self.render(&mut planned)?;
         let followed = self.consequences_for_file(&rendering)?;
-        let Rendering { rebased, changes, consequences, left } = &rendering;
+        let Rendering { rebased, changes, consequences, totals_left: left } = &rendering;
         if self.settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
             self.ui.print_warning(
                 "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \

@@ -277,15 +277,18 @@ impl WriteJob<'_> {
         let is_replaced = matches!(self.output, OutputChoice::InPlace(_));
         let is_as_stored = all_new.is_some() && base.is_source;
         let lines = if is_as_stored { state.lines.clone() } else { Vec::new() };
-        let read_back =
-            is_replaced.then(|| ReplacedSession { kept: source.clone(), all_new, fingerprint: made.index.fingerprint });
+        let read_back = is_replaced.then(|| ReplacedSession {
+            kept_session: source.clone(),
+            all_new,
+            fingerprint: made.index.fingerprint,
+        });
         let keeping = ArchiveWrite {
             archive,
             recorder,
             steps,
-            state: state.key(),
+            state_key: state.key(),
             lines,
-            read: version.unwrap_or_else(|| state.key()),
+            source_key: version.unwrap_or_else(|| state.key()),
             earlier: reading.past.history.operation_ids(),
             edits: std::mem::take(&mut input.planned.edits),
             cuts: std::mem::take(&mut input.planned.cuts),

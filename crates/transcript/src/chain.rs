@@ -66,7 +66,7 @@ impl Chain {
         let RootPath { lines, end, healed } =
             RootPath::walk_to_root(index, &parents, parents.walk_start(tip), is_sidechain);
         let path: LineSet = lines.iter().copied().collect();
-        // Nothing stands beside the path in another format: what is not on it is not sent.
+        // Nothing is beside the path in another format: what is not on it is not sent.
         let lines = if is_claude { add_siblings(index, &parents, lines, &path) } else { lines };
         let live: LineSet = lines.iter().copied().collect();
         let beside = lines.iter().copied().filter(|line| !path.contains(*line)).collect();

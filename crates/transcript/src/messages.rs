@@ -18,7 +18,7 @@ pub struct Messages {
 /// The owner of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwningMessage {
-    /// Nothing: it is not live, or stands before the first message.
+    /// Nothing: it is not live, or is before the first message.
     None,
     /// It is a part of this message.
     Of(u32),
@@ -86,7 +86,7 @@ impl Messages {
         self.owners.get(line.idx()).copied().unwrap_or(OwningMessage::None)
     }
 
-    /// The groups, from the ends of the tool calls: all messages that hold an end of one call, and what stands between
+    /// The groups, from the ends of the tool calls: all messages that hold an end of one call, and what is between
     /// them, are one. So a damaged transcript, in which several calls have one id, falls apart nowhere.
     fn group_by_calls(&self, index: &Index) -> Vec<GroupIdx> {
         let mut ends: Vec<(IdHash, u32)> = index

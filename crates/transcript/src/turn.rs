@@ -41,7 +41,7 @@ pub fn find_turns(index: &Index, chain: &Chain) -> Vec<Turn> {
     starts.iter().copied().zip(ends).map(|(start, end)| Turn { chain_places: start..end }).collect()
 }
 
-/// The first message of the chain, where an answer stands before the first prompt.
+/// The first message of the chain, where an answer comes before the first prompt.
 fn find_opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool) -> Option<usize> {
     let before = || (0..).zip(&chain.lines).map(|(at, line)| (at, *line)).take_while(|(_, line)| !is_start(*line));
     let is_answer = |line: LineNo| {

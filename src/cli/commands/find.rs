@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         project: project.as_deref(),
         speaker: speaker.map(Speaker::name),
         tool: args.tool.as_deref(),
-        since: args.since.and_then(|age| Some(SearchStart { from: now.checked_sub(age).ok()?, now })),
+        since: args.since.and_then(|age| Some(SearchStart { first_moment: now.checked_sub(age).ok()?, now })),
         limit: args.limit,
     };
     if !query.has_words() {
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     let data_dir = data_dir().ok();
     let which = SearchScope {
-        places: &places,
+        session_folders: &places,
         projects,
         project: project.as_deref(),
         archive: &url,

@@ -31,7 +31,7 @@ pub(super) struct SecondPass<'a> {
     /// The positions in `tools` by tool name.
     tool_at: HashMap<String, usize>,
     /// The tools of calls whose results have not been read yet.
-    open: HashMap<IdHash, usize>,
+    tools_of_open_calls: HashMap<IdHash, usize>,
     /// The last message that recorded its usage, and the position of its entry in the chain.
     pub(super) recorded_by: Option<(MessageIdx, usize)>,
     pub(super) recorded: u64,
@@ -63,7 +63,7 @@ impl<'a> SecondPass<'a> {
             parts: BTreeMap::new(),
             tools: Vec::new(),
             tool_at: HashMap::new(),
-            open: HashMap::new(),
+            tools_of_open_calls: HashMap::new(),
             recorded_by,
             recorded,
             lines: (Box::new(chain.live.iter()) as Box<dyn Iterator<Item = LineNo>>).peekable(),
@@ -226,11 +226,11 @@ impl<'a> SecondPass<'a> {
             sums.calls += 1;
             sums.inputs += inputs;
         }
-        self.open.insert(id, at);
+        self.tools_of_open_calls.insert(id, at);
     }
 
     fn add_result(&mut self, id: IdHash, tokens: Tokens) {
-        let at = self.open.remove(&id).unwrap_or_else(|| self.tool_position(""));
+        let at = self.tools_of_open_calls.remove(&id).unwrap_or_else(|| self.tool_position(""));
         if let Some(sums) = self.tools.get_mut(at) {
             sums.results += tokens;
         }

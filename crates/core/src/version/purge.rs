@@ -92,7 +92,7 @@ struct PurgePlan {
     operations: Vec<ctxc_store::Operation>,
     n_operations: u64,
     /// Objects under keys that they have no longer.
-    gone: Vec<(ObjectKind, Digest)>,
+    stale_objects: Vec<(ObjectKind, Digest)>,
 }
 
 impl PurgePlan {
@@ -125,7 +125,7 @@ impl PurgePlan {
     fn write(self, archive: &mut dyn Archive) -> Result<(), VersionError> {
         let lines: Vec<(LineId, Vec<u8>)> = self.lines.into_iter().collect();
         archive.add_to_deposit(Entry::MaskedLines(&lines))?;
-        for (kind, key) in self.gone {
+        for (kind, key) in self.stale_objects {
             archive.drop_object(kind, key)?;
         }
         for object in self.objects.iter().chain(&self.stand_ins) {
@@ -228,11 +228,11 @@ impl PurgePlan {
         let renamed = rename_keys(&mut states, &mut versions);
         let is_other = |key: &Digest| touched.contains(key) || renamed.contains_key(key);
         for (key, state) in states.iter().filter(|(key, _)| is_other(key)) {
-            self.gone.extend(renamed.get(key).map(|_| (ObjectKind::State, *key)));
+            self.stale_objects.extend(renamed.get(key).map(|_| (ObjectKind::State, *key)));
             self.objects.push(state.to_object());
         }
         for (key, version) in versions.iter().filter(|(key, _)| is_other(key)) {
-            self.gone.extend(renamed.get(key).map(|_| (ObjectKind::Version, *key)));
+            self.stale_objects.extend(renamed.get(key).map(|_| (ObjectKind::Version, *key)));
             self.objects.push(version.to_object());
         }
         Ok(renamed)

@@ -45,7 +45,7 @@ impl PostgresLink {
         &self,
         work: impl Fn(&Server, &mut ServerConnection) -> Result<T, Error>,
     ) -> Result<T, ArchiveError> {
-        self.run_unconverted(work)?.or_archive_error(&self.server.place)
+        self.run_unconverted(work)?.or_archive_error(&self.server.url_without_password)
     }
 
     /// Like [`run`](Self::run), but returns the server's own errors unconverted.
@@ -169,11 +169,15 @@ impl DatabaseLink for PostgresLink {
             Err(error) if is_loss(&error) => {
                 self.session.take();
                 self.is_in_transaction.set(false);
-                if self.was_committed(id)? { Ok(()) } else { Err(error).or_archive_error(&self.server.place) }
+                if self.was_committed(id)? {
+                    Ok(())
+                } else {
+                    Err(error).or_archive_error(&self.server.url_without_password)
+                }
             }
             committed => {
                 self.is_in_transaction.set(committed.is_err());
-                committed.or_archive_error(&self.server.place)
+                committed.or_archive_error(&self.server.url_without_password)
             }
         }
     }
@@ -191,11 +195,11 @@ impl DatabaseLink for PostgresLink {
     }
 
     fn damage_error(&self, detail: RowDamage) -> ArchiveError {
-        ArchiveError::DamagedOnServer { place: self.server.place.clone(), detail }
+        ArchiveError::DamagedOnServer { place: self.server.url_without_password.clone(), detail }
     }
 
     fn lock_error(&self) -> ArchiveError {
-        ArchiveError::LockedOnServer { place: self.server.place.clone(), seconds: LOCK_SECONDS }
+        ArchiveError::LockedOnServer { place: self.server.url_without_password.clone(), seconds: LOCK_SECONDS }
     }
 }
 

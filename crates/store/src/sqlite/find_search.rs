@@ -70,7 +70,7 @@ pub struct FindQuery<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchStart {
     /// The first moment.
-    pub from: Timestamp,
+    pub first_moment: Timestamp,
     /// The current time.
     pub now: Timestamp,
 }
@@ -78,7 +78,7 @@ pub struct SearchStart {
 impl SearchStart {
     /// The periods of matching texts, and the next one, since clocks differ; `None` if there are many.
     fn covered_periods(self) -> Option<RangeInclusive<i64>> {
-        let (first, last) = (period_of(self.from), period_of(self.now) + 1);
+        let (first, last) = (period_of(self.first_moment), period_of(self.now) + 1);
         (last - first < MOST_PERIODS).then_some(first..=last)
     }
 }
@@ -214,7 +214,7 @@ fn rank_documents(
     expression: &str,
 ) -> Result<(Vec<RankedText>, u32), ArchiveError> {
     let mut n_ranked = 0;
-    let values = values![expression, query.since.map(|since| since.from), MOST_RANKED, query.limit];
+    let values = values![expression, query.since.map(|since| since.first_moment), MOST_RANKED, query.limit];
     let found = db.collect_rows(MATCHING, &values, |row| {
         let found = RankedText { id: row.next_value()?, score: row.next_value()?, time: row.next_value()? };
         n_ranked = row.next_value()?;
@@ -351,7 +351,7 @@ mod tests {
         let count = |query| fixture.found(query).len();
         let now = Timestamp::from_second(NOW).unwrap();
         for (days, expected) in [(0, 1), (1, 2), (20, 3), (21, 4), (400, 7), (3_999, 7), (4_000, 8)] {
-            let since = Some(SearchStart { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
+            let since = Some(SearchStart { first_moment: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
             assert_eq!(count(FindQuery { since, ..query("unobtainium") }), expected, "{days} days");
             assert_eq!(count(FindQuery { since, ..query("nobtai") }), expected, "a part, {days} days");
         }

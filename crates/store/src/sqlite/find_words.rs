@@ -21,7 +21,7 @@ const LONGER: usize = 2;
 /// Words to add to the vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct NewWords {
-    new: Vec<String>,
+    collected: Vec<String>,
     /// Words that this process has listed or collected.
     known: HashSet<String>,
 }
@@ -32,7 +32,7 @@ impl NewWords {
         for word in words.split(' ').filter(|word| !word.is_empty()) {
             if !self.known.contains(word) {
                 self.known.insert(word.to_owned());
-                self.new.push(word.to_owned());
+                self.collected.push(word.to_owned());
             }
         }
     }
@@ -48,10 +48,10 @@ impl NewWords {
     /// When the index cannot be read or written.
     pub(super) fn write_collected(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
         const NEWEST: &str = "SELECT id, n_bytes FROM vocabulary ORDER BY id DESC LIMIT 1";
-        if self.new.is_empty() {
+        if self.collected.is_empty() {
             return Ok(());
         }
-        let mut words = merge_words(self.new.iter().map(String::as_str));
+        let mut words = merge_words(self.collected.iter().map(String::as_str));
         while let Some((id, n_bytes)) =
             db.first_value(NEWEST, &[], |row| Ok((row.next_value::<i64>()?, row.next_value::<u64>()?)))?
         {
@@ -65,7 +65,7 @@ impl NewWords {
         }
         let n_bytes = words.len() as u64;
         db.execute_sql("INSERT INTO vocabulary (n_bytes, words) VALUES ($1, $2)", &values![n_bytes, words])?;
-        self.new.clear();
+        self.collected.clear();
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
         }

@@ -49,7 +49,7 @@ pub(crate) struct InsertStatement<'a> {
     pub(crate) columns: &'a str,
     /// The SQL after the values.
     pub(crate) conflict: &'a str,
-    /// The whole statement for a server, where it does more: `{put}` stands for the rows, as a table.
+    /// The whole statement for a server, where it does more: `{put}` is replaced by the rows, as a table.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server without it"))]
     pub(crate) on_a_server: Option<&'a str>,
 }

@@ -123,7 +123,7 @@ pub(crate) fn put_alone(
 /// The pack that lines go into, and its number. On a server nobody else sees it before the deposit ends.
 pub(crate) struct PackWriter {
     id: u64,
-    open: OpenPack,
+    open_pack: OpenPack,
     packer: Packer,
     /// The packs that were stored so far.
     pub(crate) written: WrittenPacks,
@@ -137,9 +137,9 @@ impl PackWriter {
         if let Some((id, open)) =
             db.sql_dialect().pick_value(true, false).then(|| newest_small_pack(db)).transpose()?.flatten()
         {
-            return Ok(Self { id, open, packer, written: WrittenPacks::default() });
+            return Ok(Self { id, open_pack: open, packer, written: WrittenPacks::default() });
         }
-        Ok(Self { id: new_pack_id(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
+        Ok(Self { id: new_pack_id(db)?, open_pack: OpenPack::default(), packer, written: WrittenPacks::default() })
     }
 
     /// Stores lines, and moves those here that lie alone; their numbers.
@@ -164,7 +164,7 @@ impl PackWriter {
         put: &mut Vec<LineId>,
     ) -> Result<(), ArchiveError> {
         let mut place_of = encode_place(self.id);
-        if !self.open.has_room_for(lines.iter().map(|(_, line)| line.len()).sum()) {
+        if !self.open_pack.has_room_for(lines.iter().map(|(_, line)| line.len()).sum()) {
             self.store_open_pack(db)?;
             self.id = new_pack_id(db)?;
             place_of = encode_place(self.id);
@@ -176,7 +176,7 @@ impl PackWriter {
             let Some((id, place)) = stored.get_mut(digest) else { continue };
             let was = std::mem::replace(place, LinePlace::Packed);
             if was != LinePlace::Packed {
-                self.open.push_line(*id, line);
+                self.open_pack.push_line(*id, line);
             }
             if was == LinePlace::Alone {
                 alone.push(*id);
@@ -184,7 +184,7 @@ impl PackWriter {
             put.push(*id);
         }
         // Not held in memory beside the next long line.
-        if self.open.is_one_long_line() {
+        if self.open_pack.is_one_long_line() {
             self.store_open_pack(db)?;
             self.id = new_pack_id(db)?;
         }
@@ -196,7 +196,7 @@ impl PackWriter {
 
     /// Stores the pack, where it holds anything.
     pub(crate) fn store_open_pack(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
-        let open = std::mem::take(&mut self.open);
+        let open = std::mem::take(&mut self.open_pack);
         if open.is_empty() {
             return Ok(());
         }

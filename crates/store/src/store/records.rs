@@ -57,7 +57,7 @@ pub(crate) fn each_record(
     wanted: RecordSelection<'_>,
     each: &mut EachRecord<'_>,
 ) -> Result<(), ArchiveError> {
-    for RecordStatement { which, mut values, is_portioned } in statements_for(db.sql_dialect(), wanted) {
+    for RecordStatement { sql_from: which, mut values, is_portioned } in statements_for(db.sql_dialect(), wanted) {
         let sql = format!("SELECT {COLUMNS}, seq FROM {which}");
         loop {
             let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
@@ -89,7 +89,7 @@ pub(crate) fn each_record(
 /// The rows that are asked for.
 struct RecordStatement {
     /// The SQL after `FROM`.
-    which: String,
+    sql_from: String,
     /// Its values.
     values: Vec<Value>,
     /// Whether it returns the next [`AT_A_TIME`] rows after the number in the last of the values.
@@ -99,7 +99,7 @@ struct RecordStatement {
 /// The statements that select the `wanted` records.
 fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordStatement> {
     match wanted {
-        RecordSelection::Matching(RecordFilter { kind, session, speaker, last }) => {
+        RecordSelection::Matching(RecordFilter { kind, session, speaker, newest_count: last }) => {
             // An index of a server has but the beginning of what may be long.
             let of_session = dialect.pick_value("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
             let admitted = format!(
@@ -114,7 +114,7 @@ fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordSt
                 ),
                 None => format!("record WHERE {admitted} AND seq > $4::bigint ORDER BY seq LIMIT {AT_A_TIME}"),
             };
-            vec![RecordStatement { which, values, is_portioned: last.is_none() }]
+            vec![RecordStatement { sql_from: which, values, is_portioned: last.is_none() }]
         }
         RecordSelection::Named(names) => {
             let mut keys: BTreeMap<DocumentKind, Vec<Value>> = BTreeMap::new();
@@ -123,14 +123,18 @@ fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordSt
             }
             let of_kind = |(kind, keys): (DocumentKind, _)| {
                 let which = "record WHERE key = ANY($1) AND kind = $2".to_owned();
-                RecordStatement { which, values: vec![Value::List(keys), kind.name().into()], is_portioned: false }
+                RecordStatement {
+                    sql_from: which,
+                    values: vec![Value::List(keys), kind.name().into()],
+                    is_portioned: false,
+                }
             };
             keys.into_iter().map(of_kind).collect()
         }
         RecordSelection::Between(keys) => {
             let between = "record WHERE key BETWEEN $1 AND $2 ORDER BY key LIMIT $3::bigint";
             let values = values![*keys.start(), *keys.end(), AT_MOST].to_vec();
-            vec![RecordStatement { which: between.to_owned(), values, is_portioned: false }]
+            vec![RecordStatement { sql_from: between.to_owned(), values, is_portioned: false }]
         }
     }
 }

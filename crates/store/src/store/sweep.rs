@@ -48,7 +48,7 @@ fn drop_selected(db: &dyn DatabaseLink, cleanup: &CleanupLimits) -> Result<Dropp
     };
     let results =
         drop_records("kind = $1 AND time < $2", &values![DocumentKind::Result.name(), cleanup.results_before])?;
-    let expired = drop_records("expires < $1", &values![cleanup.now])?;
+    let expired = drop_records("expires < $1", &values![cleanup.expired_before])?;
     (dropped.results, dropped.expired) = (results, expired);
     if let Some(before) = cleanup.originals_before {
         for id in operations::operations_before(db, before)? {

@@ -165,11 +165,11 @@ fn a_02_records_are_filtered_and_in_their_order() {
         };
         let all = RecordFilter::default();
         assert_eq!(texts(all), ["0", "1", "2", "3", "4"]);
-        assert_eq!(texts(RecordFilter { last: Some(2), ..all }), ["3", "4"]);
-        assert_eq!(texts(RecordFilter { session: Some("s0"), last: Some(2), ..all }), ["2", "4"]);
+        assert_eq!(texts(RecordFilter { newest_count: Some(2), ..all }), ["3", "4"]);
+        assert_eq!(texts(RecordFilter { session: Some("s0"), newest_count: Some(2), ..all }), ["2", "4"]);
         assert_eq!(texts(RecordFilter { speaker: Some("user"), ..all }), ["0", "1", "2"]);
         assert_eq!(texts(RecordFilter { kind: Some(DocumentKind::Prompt), ..all }), [""; 0]);
-        assert_eq!(texts(RecordFilter { last: Some(0), ..all }), [""; 0]);
+        assert_eq!(texts(RecordFilter { newest_count: Some(0), ..all }), [""; 0]);
     });
 }
 

@@ -10,7 +10,7 @@ use super::usage::Usage;
 use super::{Block, BlockKind, LineForm, Message, Scan};
 use crate::Span;
 
-/// Fills `scan` from the JSON object that stands in `line` from `start` on.
+/// Fills `scan` from the JSON object that starts at `start` in `line`.
 ///
 /// # Errors
 /// When `serde_json` finds no object there.

@@ -11,7 +11,7 @@ use super::{Block, BlockKind, LineForm, Message, Scan};
 use crate::Span;
 use crate::text::simd::CpuLevel;
 
-/// Fills `scan` from the JSON object that stands in `line` from `start` on.
+/// Fills `scan` from the JSON object that starts at `start` in `line`.
 pub(super) fn walk_entry<T: FieldTable>(
     level: CpuLevel,
     line: &[u8],
@@ -54,7 +54,7 @@ pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
 }
 
 /// Calls `each` with every string that is a value, at any depth, of the JSON value `text`: with the key that
-/// it stands under, or that its array does, and the inside of the string.
+/// it is under, or that its array is under, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
     each_string_place(text, |key, place| each(key, place.string_in(text).unwrap_or_default()));
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::simd::{BLOCK, ByteClass, CpuLevel, Pass, escaped_bytes, pad_block};
 
-/// The characters that `raw`, the inside of a JSON string without its quotes, stands for.
+/// The characters that `raw`, the inside of a JSON string without its quotes, encodes.
 ///
 /// Never fails: a lone surrogate, an escape that JSON does not know and invalid UTF-8 become U+FFFD.
 #[must_use]

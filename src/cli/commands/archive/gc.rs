@@ -86,7 +86,7 @@ fn is_confirmed(counted: &DroppedCounts, n_sessions: u64, archive: &OpenArchive<
 #[derive(Default)]
 struct OldSessions {
     /// Sessions to drop.
-    gone: Vec<Lineage>,
+    lineages_to_drop: Vec<Lineage>,
     /// Sessions to keep, each with an existing file on which an operation can be undone.
     spared: Vec<(Lineage, PathBuf)>,
 }
@@ -102,16 +102,16 @@ impl OldSessions {
             let needed = lineage.file_paths().find(|path| path.is_file()).map(Path::to_owned);
             match needed.filter(|_| !lineage.operations.is_empty()) {
                 Some(path) => old.spared.push((lineage, path)),
-                None => old.gone.push(lineage),
+                None => old.lineages_to_drop.push(lineage),
             }
         }
-        old.gone.sort_by_key(Lineage::newest_time);
+        old.lineages_to_drop.sort_by_key(Lineage::newest_time);
         old.spared.sort_by_key(|(lineage, _)| lineage.newest_time());
         Ok(old)
     }
 
     fn sessions_to_drop(&self) -> Vec<(&str, &str)> {
-        let sessions = self.gone.iter().flat_map(|lineage| &lineage.sessions);
+        let sessions = self.lineages_to_drop.iter().flat_map(|lineage| &lineage.sessions);
         sessions.map(|session| (session.id.as_str(), session.title.as_str())).collect()
     }
 
@@ -124,7 +124,7 @@ impl OldSessions {
     fn drop_unchanged(&self, archive: &mut dyn Archive, before: Timestamp) -> Result<(), CommandError> {
         archive.lock_out_writers()?;
         let now = Self::find(archive, before)?;
-        for lineage in now.gone.iter().filter(|lineage| self.gone.contains(lineage)) {
+        for lineage in now.lineages_to_drop.iter().filter(|lineage| self.lineages_to_drop.contains(lineage)) {
             lineage.drop_objects(archive)?;
         }
         Ok(archive.commit()?)

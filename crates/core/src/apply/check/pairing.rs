@@ -85,7 +85,7 @@ struct MessageRuns<'a> {
     /// The last message of each run.
     last_messages: Vec<Option<MessageIdx>>,
     /// The places by line; `u32::MAX` for what is not live.
-    places: Vec<u32>,
+    place_by_line: Vec<u32>,
 }
 
 impl<'a> MessageRuns<'a> {
@@ -120,11 +120,11 @@ impl<'a> MessageRuns<'a> {
             }
             runs.push(own);
         }
-        Self { lines: &chain.lines, runs, last_messages, places }
+        Self { lines: &chain.lines, runs, last_messages, place_by_line: places }
     }
 
     fn collect_ends(&self, index: &Index) -> Vec<PairEnd> {
-        let place_of = |line: LineNo| self.places.get(line.idx()).copied().filter(|&place| place != u32::MAX);
+        let place_of = |line: LineNo| self.place_by_line.get(line.idx()).copied().filter(|&place| place != u32::MAX);
         let live = index.tools.iter().filter_map(|end| Some((end, place_of(end.line)?)));
         live.map(|(end, place)| PairEnd::new(end.id, place, end.is_result)).collect()
     }

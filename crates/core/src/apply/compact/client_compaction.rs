@@ -21,7 +21,7 @@ pub struct ClientCompaction {
     /// The same line once more, where there is one.
     pub repeated: Option<LineNo>,
     /// The first line after those that the client wrote at once: boundary, view, and entries again.
-    pub end: LineNo,
+    pub end_line: LineNo,
     /// Whether a resume would send the entries before it as well.
     pub is_open: bool,
 }
@@ -72,7 +72,7 @@ impl ClientCompaction {
         let said = read_line(file, index, repeated.unwrap_or(boundary), &mut buffer)?;
         let says = index.record(repeated.unwrap_or(boundary)).flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING));
         let is_open = !says && said.ends_with(b"\n") && has_old_parent(index, boundary, LineNo(end));
-        Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
+        Ok(Some(Self { boundary, repeated, end_line: LineNo(end), is_open }))
     }
 
     /// Whether an archive that knows the first `n_lines` of the file has it as an operation.

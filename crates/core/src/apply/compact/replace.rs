@@ -30,19 +30,26 @@ pub fn compact_messages(
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Compaction { scope, view, size, batches } = *compaction;
-    let CompactionScope { first, kept, gone, .. } = scope;
+    let CompactionScope { first_kept_line: first, kept_lines: kept, replaced_lines: gone, .. } = scope;
     let head = SummaryHead { view, size, batches, beside: None };
-    replace_lines(transcript, &ReplacedLines { kept, gone, first: *first }, head, changes, lines, n_stored)
+    replace_lines(
+        transcript,
+        &ReplacedLines { kept_lines: kept, dropped_lines: gone, first_kept: *first },
+        head,
+        changes,
+        lines,
+        n_stored,
+    )
 }
 
 /// The messages that a new head replaces.
 pub(in crate::apply) struct ReplacedLines<'a> {
     /// The live lines that stay.
-    pub kept: &'a LineSet,
+    pub kept_lines: &'a LineSet,
     /// The live lines that go, in the order of the conversation.
-    pub gone: &'a [LineNo],
+    pub dropped_lines: &'a [LineNo],
     /// The first line that stays; `None` where all go.
-    pub first: Option<LineNo>,
+    pub first_kept: Option<LineNo>,
 }
 
 /// As `compact`, for any messages.
@@ -58,7 +65,7 @@ pub(in crate::apply) fn replace_lines(
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Transcript { index, chain, .. } = transcript;
-    let ReplacedLines { kept, gone, first } = *replaced;
+    let ReplacedLines { kept_lines: kept, dropped_lines: gone, first_kept: first } = *replaced;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     // Entries that only follow from edits come and go with them, so that nothing can go back to them (N-03).

@@ -149,7 +149,8 @@ fn replacement_text(page: ScannedLine<'_>, what: &str, tokens: Tokens, replaceme
     match replacement {
         ItemReplacement::Summary(summary) => summary.to_owned(),
         ItemReplacement::Placeholder(archive_ref) => {
-            Placeholder { what, fate: "removed", tokens, line: page.digest(), archive_ref }.fitting_text()
+            Placeholder { content_label: what, fate: "removed", tokens, line: page.digest(), archive_ref }
+                .fitting_text()
         }
     }
 }

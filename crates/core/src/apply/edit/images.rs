@@ -86,7 +86,8 @@ fn cut_image(
     changes: &mut TranscriptChanges,
 ) -> Option<Cut> {
     let before = block_tokens(block, page.bytes);
-    let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
+    let placeholder =
+        Placeholder { content_label: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
     let text = placeholder.fitting_text();
     let after = chars4_tokens(&text);
     if after >= before {

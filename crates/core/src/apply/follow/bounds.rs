@@ -31,7 +31,7 @@ pub struct LinesBehindVersion {
     pub first_line: LineNo,
     /// The first line behind them.
     pub end_line: LineNo,
-    /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
+    /// The places in the chain of the first entries that are not what they were when these lines were written.
     pub first_change: FirstChange,
     /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
     pub shrunk_by: i64,
@@ -60,7 +60,7 @@ pub(super) struct ThinkingBounds<'a> {
     /// The policy, if all thinking is to go.
     pub(super) everywhere: Option<ThinkingPolicy>,
     /// The places in the chain of the first change, for what was written in the session itself.
-    first: FirstChange,
+    first_change: FirstChange,
     /// Lines that clients wrote behind versions.
     runs: &'a [LinesBehindVersion],
 }
@@ -76,18 +76,18 @@ impl<'a> ThinkingBounds<'a> {
         let change =
             |strictest| chain.lines.iter().position(|&line| changes.is_seen(line) && policy_of(line) <= strictest);
         let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
-        Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
+        Self { everywhere: is_everywhere.then_some(thinking.policy), first_change: FirstChange::of(change), runs }
     }
 
     pub(super) fn has_no_bound(&self) -> bool {
         let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
         let mut runs = self.runs.iter().map(|run| &run.first_change);
-        self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
+        self.everywhere.is_none() && is_unchanged(&self.first_change) && runs.all(is_unchanged)
     }
 
     /// Whether an open tool loop is closed where it loses thinking.
     pub(super) fn may_close(&self) -> bool {
-        self.everywhere == Some(ThinkingPolicy::Remove) || self.first.inside.is_some()
+        self.everywhere == Some(ThinkingPolicy::Remove) || self.first_change.inside.is_some()
     }
 
     /// The bound for the thinking of `line`.
@@ -98,7 +98,7 @@ impl<'a> ThinkingBounds<'a> {
             _ => {}
         }
         let run = self.runs.iter().find(|run| run.first_line <= line && line < run.end_line);
-        let first = run.map_or(self.first, |run| run.first_change);
+        let first = run.map_or(self.first_change, |run| run.first_change);
         let change = if is_in_loop { first.inside } else { first.outside };
         change.map(ThinkingBound::Change)
     }

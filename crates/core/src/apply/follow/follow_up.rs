@@ -160,7 +160,7 @@ fn gauge_change(
     let known = run.map_or(0, |run| run.shrunk_by);
     GaugeChange {
         saved: calibration.scale_signed(saved + changes.already_saved - later - known),
-        left: calibration.context_size(left),
+        tokens_left: calibration.context_size(left),
         lost_head: calibration.lost_head,
     }
 }

@@ -42,7 +42,7 @@ pub(in crate::apply) struct GaugeChange {
     /// The saving in tokens of the API; negative if text was restored.
     pub(in crate::apply) saved: i64,
     /// The estimate of what is left, in tokens of the API.
-    pub(in crate::apply) left: Tokens,
+    pub(in crate::apply) tokens_left: Tokens,
     /// Whether the recorded figure includes a head of the conversation that no resume will send.
     pub(in crate::apply) lost_head: bool,
 }
@@ -51,10 +51,10 @@ impl GaugeChange {
     /// The context usage to write instead of the recorded `before`.
     fn usage_after(&self, before: Tokens) -> Tokens {
         let after = Tokens(before.0.saturating_add_signed(-self.saved));
-        let after = if self.lost_head { after.min(self.left) } else { after };
+        let after = if self.lost_head { after.min(self.tokens_left) } else { after };
         // If the estimate was far above the recorded figure, their difference means nothing; the estimate of the rest is
         // used.
-        if after.0 < self.left.0 / 2 { self.left.min(before) } else { after }
+        if after.0 < self.tokens_left.0 / 2 { self.tokens_left.min(before) } else { after }
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     // S-06
     #[test]
     fn the_gauge_is_never_far_below_what_is_left() {
-        let change = |saved, left, lost_head| GaugeChange { saved, left: Tokens(left), lost_head };
+        let change = |saved, left, lost_head| GaugeChange { saved, tokens_left: Tokens(left), lost_head };
         let cases = [
             (change(30, 72, false), 70),
             (change(-5, 72, false), 105),

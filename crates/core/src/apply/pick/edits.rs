@@ -22,12 +22,19 @@ pub fn pick_lines(
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
-    let PickedLines { kept, gone, .. } = picked;
+    let PickedLines { kept_lines: kept, other_lines: gone, .. } = picked;
     let first = kept.iter().next();
     // The head has the time of what stands before the rest, so that no order by time puts it behind.
     let beside = gone.iter().copied().filter(|line| Some(*line) < first).max().or(first);
     let head = SummaryHead { beside, ..head };
-    replace_lines(transcript, &ReplacedLines { kept, gone, first }, head, TranscriptChanges::default(), lines, n_stored)
+    replace_lines(
+        transcript,
+        &ReplacedLines { kept_lines: kept, dropped_lines: gone, first_kept: first },
+        head,
+        TranscriptChanges::default(),
+        lines,
+        n_stored,
+    )
 }
 
 /// The edits that leave copies of `parts` behind `head`, and nothing of the session itself, whose lines may be among them.
@@ -43,7 +50,7 @@ pub fn pick_copies(
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let gone: &[LineNo] = &transcript.chain.lines;
-    let replaced = ReplacedLines { kept: &LineSet::default(), gone, first: None };
+    let replaced = ReplacedLines { kept_lines: &LineSet::default(), dropped_lines: gone, first_kept: None };
     let head = SummaryHead { beside: gone.first().copied(), ..head };
     let mut edits = replace_lines(transcript, &replaced, head, TranscriptChanges::default(), lines, n_stored)?;
     for edit in &mut edits {

@@ -298,7 +298,8 @@ impl ResultCutter<'_> {
                 ("masked", news.digest_result(page.line, &text(), kind, Tokens(most)), LEAST_SAVED)
             }
         };
-        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
+        let placeholder =
+            Placeholder { content_label: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let is_worth_it = |text: &str| chars4_tokens(text).0 + least_saved.0 <= call.tokens.0;
         // A cut that saves less than it costs only hides something.
         let first = placeholder.first_fitting(|text| chars4_tokens(text).0 * 2 <= call.tokens.0 && is_worth_it(text));

@@ -78,7 +78,7 @@ struct StepNumbering {
     /// By the number of the message.
     by_message: Vec<(u32, Option<u32>)>,
     /// Lines that stand in the chain elsewhere than in the file, by their places.
-    places: HashMap<LineNo, u32>,
+    place_by_line: HashMap<LineNo, u32>,
     n_steps: u32,
     n_turns: u32,
 }
@@ -97,11 +97,11 @@ impl StepNumbering {
         }
         let is_in_order = chain.lines.is_sorted();
         let places = (0..).zip(&chain.lines).filter(|_| !is_in_order).map(|(place, line)| (*line, place)).collect();
-        Self { by_message, places, n_steps, n_turns: u32::try_from(turns.len()).unwrap_or(u32::MAX) }
+        Self { by_message, place_by_line: places, n_steps, n_turns: u32::try_from(turns.len()).unwrap_or(u32::MAX) }
     }
 
     fn place_of_line(&self, line: LineNo) -> u32 {
-        self.places.get(&line).copied().unwrap_or(line.0)
+        self.place_by_line.get(&line).copied().unwrap_or(line.0)
     }
 }
 

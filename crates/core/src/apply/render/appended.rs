@@ -68,6 +68,6 @@ fn takes_all_thinking(history: &History) -> bool {
 fn seen_edits(history: &History, strictest: ThinkingPolicy) -> BTreeMap<(String, u32), LineAddress> {
     let seen = history.active_edits().into_iter().filter(|active| active.operation.thinking <= strictest);
     seen.filter(|active| !matches!(active.edit, Edit::Splice { is_seen: false, .. }))
-        .map(|active| ((active.operation.operation.clone(), active.at), active.edit.line().clone()))
+        .map(|active| ((active.operation.operation.clone(), active.edit_idx), active.edit.line().clone()))
         .collect()
 }

@@ -38,9 +38,9 @@ pub(super) fn link_remaining(
     let mut earlier = None;
     // A summary of pi is a boundary only where it hangs on something.
     let is_head = |line: LineNo| is_boundary(line) || index.record(line).flags.any(Flags::COMPACT_SUMMARY);
-    for group in groups.iter().filter(|group| is_head(group.first)) {
+    for group in groups.iter().filter(|group| is_head(group.first_line)) {
         let is_left = |other: &InsertedGroup| other.line_numbers().any(|line| !changes.dropped.contains(line));
-        let goes_on = groups.iter().any(|other| other.first > group.first && is_left(other));
+        let goes_on = groups.iter().any(|other| other.first_line > group.first_line && is_left(other));
         if let Some(head) = link_group(index, stored, group, earlier, goes_on, changes) {
             tip = Some(read_uuid(file, index, head)?);
             earlier = Some(head);
@@ -93,7 +93,7 @@ fn link_group(
         changes.added.remove(last);
         return None;
     }
-    let (before, thinking) = last_before(index, stored, group.first, changes);
+    let (before, thinking) = last_before(index, stored, group.first_line, changes);
     if let Some(before) = before.max(earlier) {
         if is_boundary(head) {
             changes.drop_line(head);
@@ -119,7 +119,7 @@ fn link_group(
             (None, Parent::Root | Parent::Missing) if at == 0 => None,
             (None, _) => continue,
         };
-        if parent.is_none_or(|parent| parent < group.first) {
+        if parent.is_none_or(|parent| parent < group.first_line) {
             changes.parents.insert(line, Some(last));
         }
     }

@@ -173,7 +173,7 @@ impl RenderInput<'_> {
         Ok(Some(UnstoredTail {
             file: self.file,
             closing,
-            start: self.index.line_offset(LineNo(n_lines)),
+            byte_offset: self.index.line_offset(LineNo(n_lines)),
             n_lines: n_new,
         }))
     }

@@ -150,7 +150,8 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &LineLayout, 
         if !flags.any(Flags::THINKING) || flags.any(Flags::BEYOND_THINKING) {
             rest = Some(line);
         } else if let Some(rest) = rest
-            && (dropped.contains(rest) || layout.summary_groups().any(|it| line < it.first && it.first < rest))
+            && (dropped.contains(rest)
+                || layout.summary_groups().any(|it| line < it.first_line && it.first_line < rest))
         {
             dropped.insert(line);
         }

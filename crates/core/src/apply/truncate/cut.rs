@@ -22,11 +22,11 @@ pub struct TruncationResult {
     /// The number of messages left.
     pub n_after: u32,
     /// The entry that the rest starts with, an opener aside.
-    pub start: Option<LineNo>,
+    pub first_kept_line: Option<LineNo>,
     /// The prompt that stays before it.
     pub opener: Option<LineNo>,
     /// The totals of the rest, including thinking that follow-up removes.
-    pub left: Totals,
+    pub totals_left: Totals,
 }
 
 /// Adds to `changes` the lines that go so that the context comes below the target of `strategy`; what `changes` takes out
@@ -49,23 +49,29 @@ pub fn truncate_transcript(
         truncation,
         n_before: messages.len(),
         n_after: messages.len(),
-        start: None,
+        first_kept_line: None,
         opener: None,
-        left: changes.remaining_totals(index, chain),
+        totals_left: changes.remaining_totals(index, chain),
     };
     if messages.is_empty() {
         // Content outside of messages, such as thinking that nothing follows, counts all the same.
-        truncated.truncation.size = strategy.calibration.context_size(truncated.left.context_tokens());
+        truncated.truncation.size = strategy.calibration.context_size(truncated.totals_left.context_tokens());
     }
     let KeptMessages::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
     truncated.n_after = messages.len() - u32::try_from(start).unwrap_or(u32::MAX) + u32::from(opener.is_some());
-    truncated.start = messages.first_line(chain, start);
+    truncated.first_kept_line = messages.first_line(chain, start);
     truncated.opener = opener.and_then(|opener| messages.first_line(chain, opener));
-    if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
-        let cut = TruncationCut { messages: &messages, opener: truncated.opener, start, first, place };
+    if let (Some(first), Some(&place)) = (truncated.first_kept_line, messages.firsts.get(start)) {
+        let cut = TruncationCut {
+            messages: &messages,
+            opener: truncated.opener,
+            first_kept_message: start,
+            first_line: first,
+            place,
+        };
         cut.drop_lines(index, chain, changes);
     }
-    truncated.left = changes.remaining_totals(index, chain);
+    truncated.totals_left = changes.remaining_totals(index, chain);
     Ok(truncated)
 }
 
@@ -151,8 +157,8 @@ struct TruncationCut<'a> {
     /// The prompt that stays.
     opener: Option<LineNo>,
     /// The first message of the rest, and its first line with its place in the chain.
-    start: usize,
-    first: LineNo,
+    first_kept_message: usize,
+    first_line: LineNo,
     place: u32,
 }
 
@@ -175,7 +181,7 @@ impl TruncationCut<'_> {
         for (line, tokens) in saved.sums.into_iter().flatten() {
             changes.note_saved(line, tokens);
         }
-        drop_dependents(index, chain, &(first_line.unwrap_or(self.first)..self.first), changes);
+        drop_dependents(index, chain, &(first_line.unwrap_or(self.first_line)..self.first_line), changes);
     }
 
     fn keeps_line(&self, index: &Index, place: u32, line: LineNo) -> bool {
@@ -183,7 +189,7 @@ impl TruncationCut<'_> {
         is_boundary
             || self.opener == Some(line)
             || match self.messages.owner_of(line) {
-                OwningMessage::Of(message) => message as usize >= self.start,
+                OwningMessage::Of(message) => message as usize >= self.first_kept_message,
                 OwningMessage::Behind(_) | OwningMessage::None => place >= self.place,
             }
     }

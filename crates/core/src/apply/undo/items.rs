@@ -73,8 +73,8 @@ fn find_cutting_edit<'a>(
             continue;
         }
         for own in active.iter().filter(|own| *own.edit.line() == address) {
-            if mine.iter().any(|it| it.operation.operation == own.operation.operation && it.at == own.at) {
-                found.entry(&own.operation.operation).or_default().insert(own.at);
+            if mine.iter().any(|it| it.operation.operation == own.operation.operation && it.edit_idx == own.edit_idx) {
+                found.entry(&own.operation.operation).or_default().insert(own.edit_idx);
             }
         }
         let of: BTreeSet<&String> = mine.iter().map(|it| &it.operation.operation).collect();

@@ -21,14 +21,14 @@ pub enum NamedCuts {
     Nothing,
     /// Something that is there and is not cut.
     NotCut,
-    /// These cuts of one thing, by their places.
+    /// These cuts of one item, by their indexes.
     Cuts(Vec<usize>),
-    /// Cuts of several things, and it does not tell which.
+    /// Cuts of several items: the target does not say which one is meant.
     Ambiguous(Vec<usize>),
 }
 
 impl NamedCuts {
-    /// The cuts at `places`, which are of so many things.
+    /// The cuts at `cut_idxs`, which belong to `n_items` different items.
     fn from_found_cuts(n_items: usize, cut_idxs: Vec<usize>) -> Self {
         match n_items {
             0 => Self::Nothing,
