@@ -156,7 +156,7 @@ fn path_of_bytes(bytes: &[u8]) -> PathBuf {
 
 /// Elsewhere no safe way leads back from odd bytes; the path is only shown, so an approximation serves.
 #[cfg(not(unix))]
-fn path(bytes: &[u8]) -> PathBuf {
+fn path_of_bytes(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
