@@ -78,7 +78,10 @@ mod bench {
             "2026-06-01T00:00:00Z".parse().unwrap(),
             Some(jiff::SignedDuration::from_hours(30 * 24)),
         );
-        tell("sweep all of it out", cpu(&mut || assert!(archive.sweep(&cleanup, SweepMode::Drop).unwrap().lines > 0)));
+        tell(
+            "sweep all of it out",
+            cpu(&mut || assert!(archive.drop_unneeded(&cleanup, SweepMode::Drop).unwrap().lines > 0)),
+        );
         drop(archive);
         println!("{:<60} {:>7} MB", "the file afterwards", megabytes(&path));
         near(&ArchiveUrl::Sqlite(folder.path().join("vectors.sqlite")));
@@ -145,7 +148,7 @@ mod bench {
         let mut archive = open(url).unwrap();
         rate("its first deposit, read and indexed before", measure(&mut || keep(&mut *archive, &path)));
         let bytes = || stored_bytes(url).unwrap().unwrap_or_default();
-        archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         let before = bytes();
         println!("{:<60} {:>10.2}", "bytes of the session for one of the archive", text.len() as f64 / before as f64);
         index(&mut *archive);
@@ -164,8 +167,9 @@ mod bench {
         times.sort_unstable();
         tell("deposit of 5 MB that grew by ten lines, time that passes", times[25]);
         tell("the slowest of fifty", times[49]);
-        let merge =
-            time_of(&mut || assert!(archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Break(()))).is_ok()));
+        let merge = time_of(&mut || {
+            assert!(archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Break(()))).is_ok());
+        });
         tell("a pack merged", merge);
     }
 
@@ -181,8 +185,8 @@ mod bench {
         {
             let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 10 };
             let all = Query { limit: 100_000, ..query };
-            let n_matches = archive.search(&all, &apply::search_document).unwrap().len();
-            let time = passed(|| drop(archive.search(&query, &apply::search_document).unwrap()));
+            let n_matches = archive.search_words(&all, &apply::search_document).unwrap().len();
+            let time = passed(|| drop(archive.search_words(&query, &apply::search_document).unwrap()));
             tell(&format!("top ten for `{text}`, which {n_matches} entries match"), time);
         }
     }
@@ -213,13 +217,15 @@ mod bench {
         let query = Query { text: "", kind: None, speaker: None, sessions: &[], limit: 10 };
         let wanted = vector();
         let time = passed(|| {
-            drop(archive.find(&EntrySearch::Nearest("bench", &wanted, &query), &apply::search_document).unwrap());
+            drop(
+                archive.find_entries(&EntrySearch::Nearest("bench", &wanted, &query), &apply::search_document).unwrap(),
+            );
         });
         tell("the ten nearest of them", time);
     }
 
     fn keep_vectors(archive: &mut dyn Archive, vectors: &[(DocumentId, Option<Vector>)]) {
-        archive.put(Entry::Vectors("bench", vectors)).unwrap();
+        archive.add_to_deposit(Entry::Vectors("bench", vectors)).unwrap();
         archive.commit().unwrap();
     }
 
@@ -297,7 +303,7 @@ mod bench {
         let found = archive.originals_of(&uuid(n)).unwrap();
         let operation = found[0].operation.clone().unwrap();
         assert!(archive.find_operation(&operation).unwrap().is_some());
-        let line = archive.line(found[0].digest).unwrap();
+        let line = archive.read_line(found[0].digest).unwrap();
         assert_eq!(line.as_deref(), Some(lines[usize::try_from(n).unwrap()].as_bytes()));
     }
 

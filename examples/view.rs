@@ -63,7 +63,7 @@ fn view_of(path: &str) -> Result<String> {
             ledger,
             ..Batch::default()
         });
-        said.push(remarks.into_iter().flat_map(|remark| remark.said).collect());
+        said.push(remarks.into_iter().flat_map(|remark| remark.messages_to_summarize).collect());
     }
     let read = started.elapsed();
     if std::env::var_os("SAID").is_some() {
@@ -93,7 +93,7 @@ fn view_of(path: &str) -> Result<String> {
     for batch in &batches {
         ledger.merge(batch.ledger.clone());
     }
-    let view = render_view(&batches, clip, &ledger, Some("0f3c"), ViewLimits { limit: LIMIT, most: None });
+    let view = render_view(&batches, clip, &ledger, Some("0f3c"), ViewLimits { limit: LIMIT, max_tokens: None });
     let json = serde_json::to_string(&ledger)?.len();
     Ok(format!(
         "{view}\n\n-------- {} tokens; {} messages kept; ledger {json} bytes; read in {read:?}",

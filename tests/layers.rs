@@ -196,8 +196,8 @@ fn no_layer_names_a_higher_one() {
     check(
         names_a_higher_layer,
         &[
-            ("core/plan/band.rs", "use crate::apply::Rewrite;"),
-            ("core/plan/band.rs", "use super::super::apply::Rewrite;"),
+            ("core/plan/band.rs", "use crate::apply::TranscriptChanges;"),
+            ("core/plan/band.rs", "use super::super::apply::TranscriptChanges;"),
             ("buffer/mod.rs", "use super::cli::Ui;"),
             ("core/version/base.rs", "let draft = crate::apply::Draft { file };"),
             ("buffer/push.rs", "use crate::{text::Digest, report::size};"),

@@ -8,11 +8,11 @@ use super::{CRATES, Source, sources};
 
 /// The program and its crates, with the names and comments that still break a rule.
 const UNDONE: [Undone; 5] = [
-    Undone { place: "", types: 0, functions: 7, comments: 0 },
-    Undone { place: "core/", types: 0, functions: 10, comments: 0 },
-    Undone { place: "engine/", types: 0, functions: 7, comments: 0 },
-    Undone { place: "store/", types: 0, functions: 9, comments: 0 },
-    Undone { place: "transcript/", types: 0, functions: 4, comments: 0 },
+    Undone { place: "", types: 0, functions: 6, comments: 0, worn: 0 },
+    Undone { place: "core/", types: 0, functions: 2, comments: 0, worn: 94 },
+    Undone { place: "engine/", types: 0, functions: 7, comments: 0, worn: 41 },
+    Undone { place: "store/", types: 0, functions: 4, comments: 0, worn: 0 },
+    Undone { place: "transcript/", types: 0, functions: 2, comments: 0, worn: 0 },
 ];
 
 /// The number of findings that a crate may have.
@@ -25,6 +25,8 @@ struct Undone {
     functions: usize,
     /// Comments that open with a question word.
     comments: usize,
+    /// Comments with a word that is used for too much.
+    worn: usize,
 }
 
 /// Words that are clear as the whole name of a function: conventions of Rust, verbs of input and output, and properties that
@@ -53,6 +55,9 @@ const CLEAR_WORDS: [&[&str]; 6] = [
         "uuid", "host", "parent",
     ],
 ];
+
+/// Words that say less than a plain verb would: `depends`, `is`, `shows`, `says`.
+const WORN: [&str; 4] = ["hangs", "stands", "tells", "told"];
 
 const QUESTIONS: [&str; 5] = ["What", "Where", "How", "Who", "Which"];
 
@@ -153,4 +158,21 @@ fn asking_comments(sources: &[&Source]) -> Vec<String> {
 #[test]
 fn no_comment_opens_with_a_question_word() {
     check_crates(asking_comments, |undone| undone.comments, "/// What stays.\n/// Where it is.\nfn f() {} // How?\n");
+}
+
+fn worn_comments(sources: &[&Source]) -> Vec<String> {
+    let is_worn = |line: &str| {
+        let comment = line.split_once("//").map_or("", |(_, comment)| comment);
+        comment.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| WORN.contains(&word))
+    };
+    let of_source = |source: &&Source| {
+        let lines = (1..).zip(source.text.lines()).filter(|(_, line)| is_worn(line));
+        lines.map(|(line_no, line)| format!("src/{}:{line_no}: {}", source.path, line.trim())).collect::<Vec<_>>()
+    };
+    sources.iter().flat_map(of_source).collect()
+}
+
+#[test]
+fn no_comment_has_a_worn_word() {
+    check_crates(worn_comments, |undone| undone.worn, "// It stands here.\nfn told() {} // outstanding\n");
 }

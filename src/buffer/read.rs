@@ -94,7 +94,7 @@ pub(crate) fn search_utterances<'c>(
     shelf.commit()?;
     shelf.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(()))?;
     let query = Query { text: query, kind: None, speaker: speaker.map(Speaker::name), sessions: &[], limit };
-    let hits = shelf.search(&query, &|_| None)?;
+    let hits = shelf.search_words(&query, &|_| None)?;
     Ok(hits.iter().filter_map(|hit| by_key.get(&hit.id.digest()).copied()).collect())
 }
 

@@ -13,7 +13,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathComplete
 use crate::cli::environment::Environment;
 use crate::report::when::to_second;
 use crate::session::archives;
-use ctxc_core::apply::{describe_calls, read_calls, shorten_text, title_of};
+use ctxc_core::apply::{clip_argument, describe_calls, read_calls, title_of};
 use ctxc_core::plan::Protections;
 use ctxc_transcript::session::{Candidate, find_session, session_id, sessions_of_all_projects, sessions_of_project};
 use ctxc_transcript::text::escape_unprintable;
@@ -118,7 +118,7 @@ fn known_handles(typed: &str) -> Option<Vec<CompletionCandidate>> {
     let candidates =
         handles.filter(|(_, handle)| handle.starts_with(typed)).enumerate().map(|(at, (place, handle))| {
             let help = described.get(&place).map(|known| format!("{} {}", known.tool, known.argument));
-            completion_candidate(&handle, &shorten_text(&help.unwrap_or_default(), ARGUMENT)).display_order(Some(at))
+            completion_candidate(&handle, &clip_argument(&help.unwrap_or_default(), ARGUMENT)).display_order(Some(at))
         });
     Some(candidates.collect())
 }

@@ -15,7 +15,7 @@ use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
 use crate::session::options::{ArchiveChoice, OutputChoice, RewriteSettings, RunMode};
 use crate::terminal::ui::{PathForm, Ui};
-use ctxc_core::apply::{probe_report, write_report};
+use ctxc_core::apply::{probe_report, write_private_file};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::session::FoundSession;
 use ctxc_transcript::text::escape_unprintable;
@@ -68,8 +68,8 @@ impl Context<'_> {
             output,
             archive_ref: environment.archive_ref(&keep)?,
             keep,
-            on_server: environment.server_consent(),
-            codex_in_place: environment.codex_consent(),
+            on_server: environment.consent_to_keep_on_server(),
+            codex_in_place: environment.consent_to_edit_rollouts(),
             keep_max: None,
             typed_archive: None,
             mode: RunMode::Do,
@@ -173,7 +173,10 @@ impl Context<'_> {
     ///
     /// # Errors
     /// When the report cannot be written, the session cannot be read, or that compaction cannot be stored.
-    pub(crate) fn open<'a>(&'a self, rewriting: &'a RewriteSettings) -> Result<OpenSession<'a>, CommandError> {
+    pub(crate) fn open_and_store_compaction<'a>(
+        &'a self,
+        rewriting: &'a RewriteSettings,
+    ) -> Result<OpenSession<'a>, CommandError> {
         let output = if let OutputChoice::File(path, _) = &rewriting.output { Some(path.as_path()) } else { None };
         self.probe_report(rewriting.source.path().into_iter().chain(output))?;
         let work = OpenSession::open(rewriting, self.ui)?;
@@ -212,7 +215,7 @@ impl Context<'_> {
     pub(crate) fn write_report(&self, about: ResultSubject<'_>, report: &impl Serialize) -> Result<(), CommandError> {
         let Some(path) = &self.reporting.report else { return Ok(()) };
         let line = to_json(&self.reporting.verb, about, report)? + "\n";
-        Ok(write_report(path, &escape_unprintable(&line)).with_context(|| format!("write {}", path.display()))?)
+        Ok(write_private_file(path, &escape_unprintable(&line)).with_context(|| format!("write {}", path.display()))?)
     }
 }
 

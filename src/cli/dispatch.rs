@@ -164,7 +164,7 @@ pub fn run_within(args: impl IntoIterator<Item = impl Into<OsString>>, host: &Ho
         let found = host.variables.iter().rev().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
-    let environment = Environment::of(variable, host.cwd.clone(), None);
+    let environment = Environment::from_variables(variable, host.cwd.clone(), None);
     let environment = environment.map(|environment| environment.of_agent(args.global.agent.map(Format::from)));
     let reporting = args.global.report_settings(verb);
     let done = environment.and_then(|environment| run_verb(args, reporting.clone(), &environment, &ui));

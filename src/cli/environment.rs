@@ -96,7 +96,7 @@ impl Environment {
         let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         // Without a home folder there is no configuration of the user.
         let user_folder = base_folders().ok().map(|folders| folders.config_dir().join(APP));
-        Self::of(set, current_dir(), user_folder.as_deref())
+        Self::from_variables(set, current_dir(), user_folder.as_deref())
     }
 
     /// The environment of this process without its configuration, which cannot be read.
@@ -125,7 +125,7 @@ impl Environment {
     }
 
     /// The environment with these variables, in the folder `cwd`, of a user with the configuration in `user_folder`.
-    pub(in crate::cli) fn of(
+    pub(in crate::cli) fn from_variables(
         set: impl Fn(&str) -> Option<OsString>,
         cwd: PathBuf,
         user_folder: Option<&Path>,
@@ -136,11 +136,11 @@ impl Environment {
             // The project's file ranks below the environment, and above the file of the user.
             all.splice(1..1, project);
             keep_careful(&mut all);
-            Ok((Config::of(&all)?, all))
+            Ok((Config::from_layers(&all)?, all))
         });
         let (config, layers, ignored_project) = match with_project {
             Ok((config, layers)) => (config, layers, None),
-            Err(error) => (Config::of(&layers)?, layers, Some(Arc::new(error))),
+            Err(error) => (Config::from_layers(&layers)?, layers, Some(Arc::new(error))),
         };
         let openrouter_key = set(OPENROUTER_API_KEY).map(|value| value.to_string_lossy().parse()).transpose();
         let openrouter_key =
@@ -182,7 +182,7 @@ impl Environment {
         }
         let mut own = self.clone();
         own.layers.insert(0, ConfigLayer::of_command_line(typed)?);
-        own.config = Config::of(&own.layers)?;
+        own.config = Config::from_layers(&own.layers)?;
         Ok(Cow::Owned(own))
     }
 
@@ -242,12 +242,12 @@ impl Environment {
     }
 
     /// The consent of the user's own configuration to store complete sessions in an archive on a server (N-09).
-    pub(crate) fn server_consent(&self) -> Consent {
+    pub(crate) fn consent_to_keep_on_server(&self) -> Consent {
         self.consent_to("keep_on_server")
     }
 
     /// The consent of the user's own configuration to append to sessions of Codex (O-05).
-    pub(crate) fn codex_consent(&self) -> Consent {
+    pub(crate) fn consent_to_edit_rollouts(&self) -> Consent {
         self.consent_to("codex_in_place")
     }
 

@@ -35,14 +35,14 @@ pub(super) struct PlanFile {
 ///
 /// # Errors
 /// When the file cannot be read, or is not a plan of this version; the message has the line.
-pub(super) fn read(path: &Path) -> Result<PlanFile, CommandError> {
+pub(super) fn read_plan_file(path: &Path) -> Result<PlanFile, CommandError> {
     let text = while_waiting(|| fs::read_to_string(path)).with_context(|| format!("read the plan {}", path.display()));
     let text = text.map_err(|error| CommandError::usage(error).with_hint(MAKE_ONE))?;
-    parse(path, &text)
+    parse_plan(path, &text)
 }
 
 /// Parses `text`, the content of the file at `path`.
-fn parse(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
+fn parse_plan(path: &Path, text: &str) -> Result<PlanFile, CommandError> {
     let plan: PlanFile = toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
@@ -68,7 +68,7 @@ pub(super) fn format_fingerprint(fingerprint: Fingerprint) -> String {
 #[must_use]
 pub fn reads_any_plan(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    match parse(Path::new("plan.toml"), &text) {
+    match parse_plan(Path::new("plan.toml"), &text) {
         Ok(plan) => plan.plan == FORM,
         Err(error) => !error.text_with_hints().is_empty(),
     }

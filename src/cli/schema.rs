@@ -37,24 +37,24 @@ pub fn generate_schemas() -> Schemas {
     };
     let failure = all.schema_of::<Failure<'_>>();
     all.results.push(ResultSchema { verbs: &[], schema: failure });
-    all.add::<report::stats::Stats>(&["stats"]);
-    all.add::<report::list::List>(&["list"]);
-    all.add::<report::kept::KeptList>(&["list"]);
-    all.add::<report::map::Map>(&["map"]);
-    all.add::<report::find::FindReport>(&["find"]);
-    all.add::<report::gain::Gain>(&["gain"]);
-    all.add::<report::simulation::Simulation>(&["gain"]);
-    all.add::<report::doctor::Doctor>(&["doctor"]);
-    all.add::<report::scrub::ScrubReport>(&["scrub"]);
-    all.add::<report::clean::CleanReport>(&["clean"]);
-    all.add::<report::overview::Overview>(&[""]);
+    all.add_envelope_with::<report::stats::Stats>(&["stats"]);
+    all.add_envelope_with::<report::list::List>(&["list"]);
+    all.add_envelope_with::<report::kept::KeptList>(&["list"]);
+    all.add_envelope_with::<report::map::Map>(&["map"]);
+    all.add_envelope_with::<report::find::FindReport>(&["find"]);
+    all.add_envelope_with::<report::gain::Gain>(&["gain"]);
+    all.add_envelope_with::<report::simulation::Simulation>(&["gain"]);
+    all.add_envelope_with::<report::doctor::Doctor>(&["doctor"]);
+    all.add_envelope_with::<report::scrub::ScrubReport>(&["scrub"]);
+    all.add_envelope_with::<report::clean::CleanReport>(&["clean"]);
+    all.add_envelope_with::<report::overview::Overview>(&[""]);
     all.add_rewrite::<report::fit::FitReport>(&["fit"]);
-    all.add::<report::client::Installed>(&["client install", "client uninstall"]);
-    all.add::<report::client::ClientStatus>(&["client status"]);
-    all.add::<report::show::Show>(&["show"]);
-    all.add::<report::diff::Diff>(&["diff"]);
-    all.add::<report::check::CheckReport>(&["check"]);
-    all.add::<report::refs::Refs>(&["refs"]);
+    all.add_envelope_with::<report::client::Installed>(&["client install", "client uninstall"]);
+    all.add_envelope_with::<report::client::ClientStatus>(&["client status"]);
+    all.add_envelope_with::<report::show::Show>(&["show"]);
+    all.add_envelope_with::<report::diff::Diff>(&["diff"]);
+    all.add_envelope_with::<report::check::CheckReport>(&["check"]);
+    all.add_envelope_with::<report::refs::Refs>(&["refs"]);
     all.add_rewrite::<report::prune::PruneReport>(&["prune", "slim"]);
     all.add_rewrite::<report::compress::CompressReport>(&["compress"]);
     all.add_rewrite::<report::compact::CompactReport>(&["compact"]);
@@ -65,23 +65,23 @@ pub fn generate_schemas() -> Schemas {
     all.add_rewrite::<report::cutting::CuttingReport>(&["discard", "distill"]);
     all.add_rewrite::<report::restored::RestoredReport>(&["restore"]);
     all.add_rewrite::<report::undone::UndoneReport>(&["restore", "undo"]);
-    all.add::<report::kept::BroughtBack>(&["restore"]);
-    all.add::<report::keep::KeepReport>(&["keep"]);
-    all.add::<report::export::ExportReport>(&["export"]);
-    all.add::<report::archive::Log>(&["log"]);
-    all.add::<report::archive::Holdings>(&["archive list"]);
-    all.add::<report::archive::ShownEntry>(&["archive show"]);
-    all.add::<report::archive::FoundEntries>(&["archive search"]);
-    all.add::<report::archive::Swept>(&["archive gc"]);
-    all.add::<report::damage::DamageReport>(&["archive check"]);
-    all.add::<archive::copy::CopyReport<'_>>(&["archive copy"]);
-    all.add::<report::buffer::PushReport>(&["buffer push", "buffer load"]);
-    all.add::<report::buffer::Utterances>(&["buffer read", "buffer last", "buffer search"]);
-    all.add::<report::buffer::SummaryReport>(&["buffer summary"]);
-    all.add::<report::buffer::FillReport>(&["buffer tokens"]);
-    all.add::<report::buffer::DeleteReport>(&["buffer delete"]);
-    all.add::<report::buffer::Buffers>(&["buffer list"]);
-    all.add::<config::ConfigReport>(&["config"]);
+    all.add_envelope_with::<report::kept::BroughtBack>(&["restore"]);
+    all.add_envelope_with::<report::keep::KeepReport>(&["keep"]);
+    all.add_envelope_with::<report::export::ExportReport>(&["export"]);
+    all.add_envelope_with::<report::archive::Log>(&["log"]);
+    all.add_envelope_with::<report::archive::Holdings>(&["archive list"]);
+    all.add_envelope_with::<report::archive::ShownEntry>(&["archive show"]);
+    all.add_envelope_with::<report::archive::FoundEntries>(&["archive search"]);
+    all.add_envelope_with::<report::archive::Swept>(&["archive gc"]);
+    all.add_envelope_with::<report::damage::DamageReport>(&["archive check"]);
+    all.add_envelope_with::<archive::copy::CopyReport<'_>>(&["archive copy"]);
+    all.add_envelope_with::<report::buffer::PushReport>(&["buffer push", "buffer load"]);
+    all.add_envelope_with::<report::buffer::Utterances>(&["buffer read", "buffer last", "buffer search"]);
+    all.add_envelope_with::<report::buffer::SummaryReport>(&["buffer summary"]);
+    all.add_envelope_with::<report::buffer::FillReport>(&["buffer tokens"]);
+    all.add_envelope_with::<report::buffer::DeleteReport>(&["buffer delete"]);
+    all.add_envelope_with::<report::buffer::Buffers>(&["buffer list"]);
+    all.add_envelope_with::<config::ConfigReport>(&["config"]);
     let SchemaCollector { mut generator, results } = all;
     Schemas { results, definitions: generator.take_definitions(true) }
 }
@@ -93,15 +93,15 @@ struct SchemaCollector {
 
 impl SchemaCollector {
     /// Adds the envelope with the keys of `R`.
-    fn add<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
+    fn add_envelope_with<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
         let parts = [self.schema_of::<Envelope<'_>>(), self.schema_of::<R>()];
-        self.join(verbs, parts);
+        self.add_joined(verbs, parts);
     }
 
     /// Adds the envelope with the keys common to all rewrites and those of `R`.
     fn add_rewrite<R: JsonSchema>(&mut self, verbs: &'static [&'static str]) {
         let parts = [self.schema_of::<Envelope<'_>>(), self.schema_of::<Outcome>(), self.schema_of::<R>()];
-        self.join(verbs, parts);
+        self.add_joined(verbs, parts);
     }
 
     fn schema_of<T: JsonSchema>(&mut self) -> Value {
@@ -111,7 +111,7 @@ impl SchemaCollector {
     }
 
     /// Joins the keys of `parts`; the first part is the envelope.
-    fn join<const N: usize>(&mut self, verbs: &'static [&'static str], parts: [Value; N]) {
+    fn add_joined<const N: usize>(&mut self, verbs: &'static [&'static str], parts: [Value; N]) {
         let mut parts = parts.into_iter();
         let mut whole = parts.next().unwrap_or_default();
         if let Some(Value::Object(verb)) = whole.pointer_mut("/properties/verb") {

@@ -72,7 +72,7 @@ impl Call {
     ///
     /// # Errors
     /// When an argument is missing, unknown or of the wrong type.
-    pub(super) fn of(request: &CallRequest) -> Result<Self, CommandError> {
+    pub(super) fn parse_request(request: &CallRequest) -> Result<Self, CommandError> {
         let arguments = Arguments { tool: request.tool, values: &request.arguments };
         arguments.refuse_unknown()?;
         match request.tool {
@@ -301,7 +301,7 @@ pub fn reads_any_call(bytes: &[u8]) -> bool {
     let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return true };
     Tool::ALL.into_iter().all(|tool| {
         let request = CallRequest { tool, arguments: arguments.clone(), call_id: None };
-        Call::of(&request).map_or_else(|error| !error.text_with_hints().is_empty(), |_| true)
+        Call::parse_request(&request).map_or_else(|error| !error.text_with_hints().is_empty(), |_| true)
     })
 }
 
@@ -312,7 +312,7 @@ mod tests {
 
     fn call(tool: Tool, arguments: Value) -> Result<Call, String> {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        Call::of(&CallRequest { tool, arguments, call_id: None }).map_err(|error| error.text_with_hints())
+        Call::parse_request(&CallRequest { tool, arguments, call_id: None }).map_err(|error| error.text_with_hints())
     }
 
     fn specs(arguments: Value) -> Vec<(String, Option<String>)> {

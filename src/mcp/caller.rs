@@ -63,7 +63,7 @@ pub(super) fn find_calling_session(
 /// The sessions of the project, newest first.
 fn list_sessions(settings: &ServerSettings) -> Result<Vec<Candidate>, CommandError> {
     let mut all = Vec::new();
-    for places in &settings.places {
+    for places in &settings.session_folders {
         all.extend(session::sessions_of_project(places)?);
     }
     all.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));

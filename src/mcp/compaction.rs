@@ -14,7 +14,7 @@ use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactTrigger, Consent, EngineChoice, RequestSettings};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Rewrite, ThinkingReach};
+use ctxc_core::apply::{ThinkingReach, TranscriptChanges};
 
 /// Compacts `subject`, and returns the report.
 ///
@@ -31,9 +31,9 @@ pub(super) fn answer_compact_context(
         )
     })?;
     let rewriting = rewrite_settings(&subject, settings);
-    let mut work = OpenSession::of(&rewriting, subject.reading, ui)?;
+    let mut work = OpenSession::from_reading(&rewriting, subject.reading, ui)?;
     let summaries = compacting.in_window(work.calibration.window);
-    let size = work.size_with_consequences(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    let size = work.size_with_consequences(&TranscriptChanges::default(), ThinkingReach::BehindChange)?;
     if summaries.is_called_for(size, CompactTrigger::OverBudget) {
         refuse_without_consent(&summaries.summarizing.engine)?;
     }

@@ -47,7 +47,7 @@ pub(super) fn carry_out_change(
     settings: &ServerSettings,
     ui: &Ui,
 ) -> Result<(String, Outcome, CallStatus), CommandError> {
-    let work = |reading| OpenSession::of(rewriting, reading, ui);
+    let work = |reading| OpenSession::from_reading(rewriting, reading, ui);
     let named = |specs: &[TargetSpec]| {
         let (roles, matches, unmatched) = (Roles::Both, MatchPolicy::One, IfUnmatched::Report);
         TargetQuery { specs: specs.to_vec(), roles, matches, unmatched }

@@ -44,7 +44,7 @@ impl CallHandler {
         made: &mut HashMap<PathBuf, SessionCopy>,
         ui: &Ui,
     ) -> Result<ToolAnswer, CommandError> {
-        let call = Call::of(request)?;
+        let call = Call::parse_request(request)?;
         let source = caller::find_calling_session(&self.settings, self.started, request, ui)?;
         retry_while_changing(|| self.answer_from_session(&call, &source, made, ui))
     }

@@ -69,9 +69,9 @@ fn show_entry(
     let ArchiveItem::Document(document) = find_by_id(id, &*archive, &settings.archive)? else { return Err(not_here()) };
     let operations = archive.find_operations(OperationSelection::All)?;
     let sessions = session_ancestors(&names_of_subject(subject)?, &operations);
-    let own = OwnEntries::of(subject, sessions, &operations, &*archive)?;
+    let own = OwnEntries::list_entries(subject, sessions, &operations, &*archive)?;
     let shown = match document {
-        DocumentId::Line(digest) => archive.line(digest)?.and_then(|line| document_of(&line)),
+        DocumentId::Line(digest) => archive.read_line(digest)?.and_then(|line| document_of(&line)),
         DocumentId::Record(kind, key) => archive.find_record(kind, key)?.map(|record| record.document),
     };
     let shown = shown.filter(|shown| shown.kind != DocumentKind::Result).ok_or_else(not_here)?;
@@ -112,10 +112,10 @@ fn search_entries(
     let (hits, meant) = meaning::search_entries(&mut *archive, &asked, meaning_settings(settings, ui), ui)?;
     // List a text once, even if it was removed, restored and removed again.
     let mut texts = HashSet::new();
-    let own = OwnEntries::of(&subject, sessions.clone(), &operations, &*archive)?;
+    let own = OwnEntries::list_entries(&subject, sessions.clone(), &operations, &*archive)?;
     let mut said = Vec::new();
     for hit in hits {
-        if hit.document.kind != DocumentKind::Result && own.has(&hit, &*archive)? {
+        if hit.document.kind != DocumentKind::Result && own.contains_hit(&hit, &*archive)? {
             said.push(hit);
         }
     }
@@ -170,7 +170,7 @@ struct OwnEntries {
 }
 
 impl OwnEntries {
-    fn of(
+    fn list_entries(
         subject: &SubjectSession,
         sessions: Vec<String>,
         operations: &[Operation],
@@ -195,7 +195,7 @@ impl OwnEntries {
         Ok(Self { lines, operations: own_operations.unwrap_or_default().into_iter().collect(), sessions, shared })
     }
 
-    fn has(&self, hit: &Hit, archive: &dyn Archive) -> Result<bool, CommandError> {
+    fn contains_hit(&self, hit: &Hit, archive: &dyn Archive) -> Result<bool, CommandError> {
         if hit.operation.as_ref().is_some_and(|operation| self.operations.contains(operation)) {
             return Ok(true);
         }

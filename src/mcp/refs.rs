@@ -11,7 +11,7 @@ use crate::report::size::count;
 use crate::session::error::CommandError;
 use crate::session::refs;
 use crate::session::refs::{RefsRequest, SortOrder};
-use ctxc_core::apply::shorten_text;
+use ctxc_core::apply::clip_argument;
 use ctxc_transcript::Calibration;
 
 /// The number of rows on a page, small enough for a model's context.
@@ -72,7 +72,7 @@ pub(super) fn answer_context_refs(
 
 fn call_row(row: &CallRow, measure: Calibration) -> String {
     let CallRow { handle, tool, argument, age, tokens, state, .. } = row;
-    let argument = shorten_text(argument, ARGUMENT_LEN);
+    let argument = clip_argument(argument, ARGUMENT_LEN);
     format!("{handle}  {age}  {}  {}  {tool} {argument}", count(measure.scale_to_api(*tokens).0), state.display_name())
         .trim_end()
         .to_owned()

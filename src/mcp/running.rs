@@ -20,7 +20,7 @@ use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactTrigger, ContextTarget, RewriteSettings, RunMode};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Rewrite, ThinkingReach};
+use ctxc_core::apply::{ThinkingReach, TranscriptChanges};
 
 /// A call as the plugin sends it, both when it is made and later with the conversation.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl ClientCall {
         let tool = Tool::by_client_name(&self.tool).ok_or_else(|| anyhow!("{} is no tool of ctxc", self.tool))?;
         let mut arguments = self.arguments.clone();
         arguments.retain(|name, _| !ENVELOPE.contains(&name.as_str()));
-        Call::of(&CallRequest { tool, arguments, call_id: None })
+        Call::parse_request(&CallRequest { tool, arguments, call_id: None })
     }
 }
 
@@ -127,9 +127,9 @@ fn describe_fit(
     subject: SubjectSession,
     ui: &Ui,
 ) -> Result<Option<String>, CommandError> {
-    let work = OpenSession::of(rewriting, subject.reading, ui)?;
-    let target = target.of(work.calibration.window);
-    let size = work.size_of_stages(&Rewrite::default());
+    let work = OpenSession::from_reading(rewriting, subject.reading, ui)?;
+    let target = target.tokens_in(work.calibration.window);
+    let size = work.size_of_stages(&TranscriptChanges::default());
     let (size, target) = (size.0, target.0);
     Ok((size > target).then(|| {
         format!(
@@ -149,9 +149,9 @@ fn describe_compaction(
 ) -> Result<Option<String>, CommandError> {
     // The server reports errors in the settings.
     let Ok(compacting) = &settings.compacting else { return Ok(None) };
-    let work = OpenSession::of(rewriting, subject.reading, ui)?;
+    let work = OpenSession::from_reading(rewriting, subject.reading, ui)?;
     let summaries = compacting.in_window(work.calibration.window);
-    let size = work.size_with_consequences(&Rewrite::default(), ThinkingReach::BehindChange)?;
+    let size = work.size_with_consequences(&TranscriptChanges::default(), ThinkingReach::BehindChange)?;
     let is_called_for = summaries.is_called_for(size, CompactTrigger::OverBudget);
     Ok(is_called_for.then(|| {
         format!("will compact the context of {} tokens with the built-in engine, without a request", count(size.0))

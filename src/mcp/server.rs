@@ -74,7 +74,7 @@ pub(crate) fn run_server(settings: ServerSettings, ui: &Ui) -> Result<(), Comman
         };
         tokio::select! {
             _ = running.waiting() => {}
-            () = stopped.notified() => return Err(CommandError::interrupted()),
+            () = stopped.notified() => return Err(CommandError::interrupted_error()),
         }
         // Nobody waits for the running calls any more; each stops where nothing is half done.
         stop.store(true, Ordering::SeqCst);

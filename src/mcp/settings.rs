@@ -15,7 +15,7 @@ pub(crate) struct ServerSettings {
     /// The session of all calls; `None` finds the session that each call comes from.
     pub(crate) session: Option<PathBuf>,
     /// The places to search for sessions.
-    pub(crate) places: Vec<SessionFolders>,
+    pub(crate) session_folders: Vec<SessionFolders>,
     /// The id of the session in which the client started the server.
     pub(crate) client_session: Option<String>,
     /// The URL of the archive.

@@ -47,7 +47,7 @@ pub(super) fn open_subject(
     ui: &Ui,
 ) -> Result<SubjectSession, CommandError> {
     let archive = archives::open_if_there(archive)?;
-    let mut reading = SessionReading::of(&found_by_path(source), ui)?;
+    let mut reading = SessionReading::read(&found_by_path(source), ui)?;
     if let Some(archive) = &archive {
         reading.recognise_in(&**archive)?;
     }

@@ -51,7 +51,7 @@ impl CleanReport {
     }
 
     /// Adds a file of `bytes` bytes.
-    pub(crate) fn add(&mut self, path: &Path, what: OwnFileKind, bytes: u64) {
+    pub(crate) fn count_file(&mut self, path: &Path, what: OwnFileKind, bytes: u64) {
         self.files.push(OwnFile { path: path.display().to_string(), what, bytes });
         self.bytes += bytes;
     }

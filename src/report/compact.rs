@@ -95,7 +95,7 @@ impl CompactStats {
     /// Sets the figures that are known before anything is summarized.
     pub(crate) fn set_planned(&mut self, scope: &CompactionScope) {
         let before = scope.messages.len();
-        let kept = before.saturating_sub(u32::try_from(scope.start).unwrap_or(u32::MAX));
+        let kept = before.saturating_sub(u32::try_from(scope.first_kept_place).unwrap_or(u32::MAX));
         self.messages = BeforeAfter { before, after: kept + 1 };
         self.messages_compressed = scope.n_compacted() as u64;
         self.tokens_before = self.size;

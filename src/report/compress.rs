@@ -119,7 +119,7 @@ impl TaskRows {
         let mut reader = FactsReader::new(lost, tasks);
         let outcomes = (0..tasks.len()).map(|at| outcomes.and_then(|outcomes| outcomes.get(at)));
         for (task, outcome) in tasks.iter().zip(outcomes) {
-            let facts = outcome.and_then(|outcome| reader.read(task, outcome, &mut rows.facts));
+            let facts = outcome.and_then(|outcome| reader.read_task(task, outcome, &mut rows.facts));
             rows.count_task(task, outcome);
             rows.tasks.push(TaskRow::new(index, task, outcome, facts));
         }
@@ -206,7 +206,7 @@ impl TaskResult {
 
 impl TaskRow {
     fn new(index: &Index, task: &Task, outcome: Option<&run::TaskOutcome>, facts: Option<TaskFacts>) -> Self {
-        let role = if index.record(task.line).message().is_some() { "assistant" } else { "user" };
+        let role = if index.record(task.line).message_idx().is_some() { "assistant" } else { "user" };
         Self {
             line: task.line.one_based(),
             turn: task.turn.0,

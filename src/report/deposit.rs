@@ -10,7 +10,8 @@ use super::size::{count_noun, format_bytes};
 /// The uncompressed part of a session that the archive did not have yet. A line that another session has too counts, although
 /// it is not stored again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct DepositSize {
+#[schemars(rename = "DepositSize")]
+pub(crate) struct NewContentSize {
     /// Lines of the transcript.
     pub(crate) lines: u64,
     /// The number of files of its folder that were new or changed.
@@ -19,7 +20,7 @@ pub(crate) struct DepositSize {
     pub(crate) bytes: u64,
 }
 
-impl DepositSize {
+impl NewContentSize {
     /// Adds the size of another deposit.
     pub(crate) const fn add(&mut self, other: Self) {
         self.lines += other.lines;
@@ -28,7 +29,7 @@ impl DepositSize {
     }
 }
 
-impl fmt::Display for DepositSize {
+impl fmt::Display for NewContentSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", count_noun(self.lines, "new line"))?;
         if self.files > 0 {

@@ -79,10 +79,10 @@ impl FactsReader {
     }
 
     /// The facts of `task` if `outcome` is a shorter text; adds them to `sum`.
-    pub(crate) fn read(&mut self, task: &Task, outcome: &TaskOutcome, sum: &mut FactsReport) -> Option<TaskFacts> {
+    pub(crate) fn read_task(&mut self, task: &Task, outcome: &TaskOutcome, sum: &mut FactsReport) -> Option<TaskFacts> {
         let TaskOutcome::Compressed { text, .. } = outcome else { return None };
         let facts = FactsKept::of(&task.text, text);
-        sum.add(&facts);
+        sum.count_task(&facts);
         let count = facts.counts.total_count();
         let lost = if self.lost == LostFactsDetail::Named { self.fact_rows(&facts.lost) } else { Vec::new() };
         Some(TaskFacts { kept: count.kept, total: count.total, lost, invented: self.fact_rows(&facts.invented) })
@@ -97,7 +97,7 @@ impl FactsReader {
 }
 
 impl FactsReport {
-    fn add(&mut self, facts: &FactsKept<'_>) {
+    fn count_task(&mut self, facts: &FactsKept<'_>) {
         self.counts.merge(&facts.counts);
         let all = self.counts.total_count();
         (self.kept, self.total) = (all.kept, all.total);

@@ -13,7 +13,7 @@ use super::resume::resume_command;
 use super::session::short_id;
 use super::when::to_second;
 use ctxc_core::apply::shell_word;
-use ctxc_store::{FindHit, FindPlace, FindSource};
+use ctxc_store::{FindHit, FindSource, TextPlace};
 use ctxc_transcript::text::{Digest, is_ideograph};
 use unicode_width::UnicodeWidthChar;
 
@@ -122,7 +122,7 @@ impl FoundText {
     pub(crate) fn new(
         query: &str,
         hit: &FindHit,
-        (place, source): (FindPlace, &FindSource),
+        (place, source): (TextPlace, &FindSource),
         text: &str,
         folder: Option<String>,
         standing: TextStatus,

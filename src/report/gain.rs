@@ -34,7 +34,7 @@ pub(crate) struct GainSum {
 }
 
 impl GainSum {
-    fn add(&mut self, saved: i64, cost: &OperationCost) {
+    fn add_operation(&mut self, saved: i64, cost: &OperationCost) {
         self.operations += 1;
         self.saved_tokens += saved;
         self.add_cost(cost);
@@ -84,7 +84,7 @@ impl Gain {
     }
 
     /// Adds an operation on a session of `project`.
-    pub(crate) fn add(&mut self, operation: &Operation, project: &str, is_undone: bool) {
+    pub(crate) fn count_operation(&mut self, operation: &Operation, project: &str, is_undone: bool) {
         let noted = operation.cost;
         let cost = noted.unwrap_or_default();
         let (before, after) = match (noted, operation.tokens) {
@@ -99,10 +99,10 @@ impl Gain {
             return;
         }
         let saved = before.cast_signed() - after.cast_signed();
-        self.total.add(saved, &cost);
-        self.by_verb.entry(operation.verb.clone()).or_default().add(saved, &cost);
-        self.by_week.entry(monday_of(operation.time)).or_default().add(saved, &cost);
-        self.by_project.entry(project.to_owned()).or_default().add(saved, &cost);
+        self.total.add_operation(saved, &cost);
+        self.by_verb.entry(operation.verb.clone()).or_default().add_operation(saved, &cost);
+        self.by_week.entry(monday_of(operation.time)).or_default().add_operation(saved, &cost);
+        self.by_project.entry(project.to_owned()).or_default().add_operation(saved, &cost);
     }
 
     /// Finds after how many steps the operations break even, once all are added.

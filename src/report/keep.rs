@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::deposit::DepositSize;
+use super::deposit::NewContentSize;
 use super::size::{count, count_noun};
 
 /// The sessions that were stored.
@@ -18,7 +18,7 @@ pub(crate) struct KeepReport {
     /// Files that were not stored.
     pub(crate) problems: Vec<KeepProblem>,
     /// The total that was new to the archive.
-    pub(crate) deposit: DepositSize,
+    pub(crate) deposit: NewContentSize,
     /// By how many the packs of lines became fewer, as small ones were merged.
     pub(crate) packs_merged: u64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct KeptRow {
     /// The bytes of the file that were stored, up to its last complete line.
     pub(crate) bytes: u64,
     /// The part that was new to the archive.
-    pub(crate) deposit: DepositSize,
+    pub(crate) deposit: NewContentSize,
 }
 
 /// The part of a session that the archive already had.
@@ -69,7 +69,7 @@ impl KeepReport {
     }
 
     /// Adds a session.
-    pub(crate) fn add(&mut self, row: KeptRow) {
+    pub(crate) fn push_row(&mut self, row: KeptRow) {
         self.deposit.add(row.deposit);
         self.sessions.push(row);
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::CacheCost;
-use super::deposit::DepositSize;
+use super::deposit::NewContentSize;
 use super::session::{ContextUsage, SessionRef};
 use super::size::{count, count_noun, format_bytes, format_rounded, format_whole_percent};
 use ctxc_core::apply::{Gauge, ThinkingRemoved};
@@ -58,7 +58,7 @@ pub(crate) struct Outcome {
     /// The id of the operation in the archive.
     pub(crate) operation: Option<String>,
     /// The lines and files that were new to the archive.
-    pub(crate) deposit: Option<DepositSize>,
+    pub(crate) deposit: Option<NewContentSize>,
     /// The backup of a source that was replaced in place.
     pub(crate) backup: Option<String>,
     /// The reason why the archive does not give back the source that was replaced, so that the backup is its only copy.
@@ -146,12 +146,12 @@ impl Outcome {
         self.measure.scale_to_api(tokens)
     }
 
-    /// The size of an item before and after, on the scale of `Self::shown`: `1,234 -> 56 tokens`.
+    /// The size of an item before and after, on the scale of [`Self::scale_tokens`]: `1,234 -> 56 tokens`.
     pub(crate) fn change_text(&self, BeforeAfter { before, after }: BeforeAfter<Tokens>) -> String {
         format!("{} -> {} tokens", count(self.scale_tokens(before).0), count(self.scale_tokens(after).0))
     }
 
-    /// A saving, on the scale of `Self::shown`: `1,234 tokens`, negative if tokens were added.
+    /// A saving, on the scale of [`Self::scale_tokens`]: `1,234 tokens`, negative if tokens were added.
     pub(crate) fn saving_text(&self, saved: i64) -> String {
         let sign = if saved < 0 { "-" } else { "" };
         format!("{sign}{}", count_noun(self.scale_tokens(Tokens(saved.unsigned_abs())).0, "token"))

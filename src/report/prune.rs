@@ -9,7 +9,7 @@ use super::look::TextLayout;
 use super::outcome::{BeforeAfter, Outcome};
 use super::size::{count, count_noun, format_bytes};
 use super::table::{Table, TableCell};
-use ctxc_core::apply::{Described, PruneResult, PrunedCall, PrunedRow, shorten_text};
+use ctxc_core::apply::{Described, PruneResult, PrunedCall, PrunedRow, clip_argument};
 use ctxc_transcript::text::Tokens;
 
 /// Result of `ctxc prune`, or of its dry run.
@@ -68,7 +68,7 @@ pub(super) fn as_comment(call: &PrunedCall, outcome: &Outcome) -> String {
 /// The tool and the argument, shortened.
 fn call_text(call: &PrunedCall) -> String {
     let Described { tool, argument, .. } = &call.described;
-    format!("{tool} {}", shorten_text(argument, ARGUMENT_LEN)).trim_end().to_owned()
+    format!("{tool} {}", clip_argument(argument, ARGUMENT_LEN)).trim_end().to_owned()
 }
 
 /// The maximum number of results in the text of a run; a plan lists all.

@@ -114,7 +114,7 @@ impl Refs {
             table.push(vec![
                 row.handle.as_str().into(),
                 row.tool.as_str().into(),
-                ctxc_core::apply::shorten_text(&row.argument, ARGUMENT_LEN).into(),
+                ctxc_core::apply::clip_argument(&row.argument, ARGUMENT_LEN).into(),
                 TableCell::Count(row.age.into()),
                 TableCell::Count(self.measure.scale_to_api(row.tokens).0),
                 row.state.display_name().into(),

@@ -72,7 +72,7 @@ impl ShownMessage {
     }
 
     /// The speaker and the kind of text.
-    pub(crate) fn speaker_and_kind(&self) -> String {
+    pub(crate) fn label_speaker(&self) -> String {
         let said_by = self.speaker.name();
         match self.kind {
             "prompt" | "answer" | "other" | "tool-result" => said_by.to_owned(),
@@ -82,7 +82,7 @@ impl ShownMessage {
 
     fn heading_line(&self) -> String {
         let turn = self.turn.map(|turn| format!("  turn {turn}")).unwrap_or_default();
-        format!("--- line {}{turn}  {}  {}", self.line, self.time.as_deref().unwrap_or("-"), self.speaker_and_kind())
+        format!("--- line {}{turn}  {}  {}", self.line, self.time.as_deref().unwrap_or("-"), self.label_speaker())
     }
 }
 
@@ -95,7 +95,7 @@ impl Show {
             let text = strip_control_chars(message.text.trim_end());
             let (text, more) = match self.length {
                 TextLength::Short if !message.is_said() => {
-                    shorten_text(&text, self.measure.scale_to_api(message.tokens))
+                    split_long_text(&text, self.measure.scale_to_api(message.tokens))
                 }
                 TextLength::Short | TextLength::Full => (text.as_str(), None),
             };
@@ -111,7 +111,7 @@ impl Show {
 }
 
 /// The beginning of a long text, and a note on the size of the rest.
-fn shorten_text(text: &str, tokens: Tokens) -> (&str, Option<String>) {
+fn split_long_text(text: &str, tokens: Tokens) -> (&str, Option<String>) {
     let by_lines = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at);
     let by_chars = text.char_indices().nth(CHARS).map_or(text.len(), |(at, _)| at);
     let end = by_lines.min(by_chars);
@@ -139,11 +139,11 @@ mod tests {
     #[test]
     fn u_06_only_the_beginning_of_long_results_is_shown() {
         let long = "a line\n".repeat(20);
-        let (head, more) = shorten_text(long.trim_end(), Tokens(35));
+        let (head, more) = split_long_text(long.trim_end(), Tokens(35));
         assert_eq!(head.lines().count(), 12);
         assert_eq!(more.as_deref(), Some("[... 8 more lines, 35 tokens in total; use --full to show all]"));
-        assert_eq!(shorten_text("short", Tokens(2)), ("short", None));
-        assert_eq!(shorten_text(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
+        assert_eq!(split_long_text("short", Tokens(2)), ("short", None));
+        assert_eq!(split_long_text(&"会".repeat(1001), Tokens(251)).0.chars().count(), 1000);
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Simulation {
     }
 
     /// Adds a session with `steps` in a context window of `window` tokens.
-    pub(crate) fn add(&mut self, steps: &[RecordedStep], window: Tokens) {
+    pub(crate) fn simulate_session(&mut self, steps: &[RecordedStep], window: Tokens) {
         if steps.is_empty() {
             self.left_out += 1;
             return;

@@ -58,7 +58,7 @@ impl TruncateReport {
             over_target: Some(size).filter(|size| strategy.is_over(*size)),
             reason: unchanged_reason(truncated).map(NoCutReason::name),
             messages: BeforeAfter { before: truncated.n_before, after },
-            start: truncated.start.map(LineNo::one_based),
+            start: truncated.first_kept_line.map(LineNo::one_based),
             opener: truncated.opener.map(LineNo::one_based),
         }
     }

@@ -20,12 +20,12 @@ use ctxc_store::{Archive, ArchiveUrl, hide_password, stored_bytes};
 use ctxc_transcript::session::{session_id, subagent_id};
 
 /// Opens the archive at `url`, and creates it if it does not exist.
-pub(crate) fn open(url: &str) -> Result<Box<dyn Archive>, CommandError> {
+pub(crate) fn open_or_create(url: &str) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open(&url)?)
 }
 
-/// As [`open`], but waits for another process no longer than `wait`, because a person is waiting.
+/// As [`open_or_create`], but waits for another process no longer than `wait`, because a person is waiting.
 pub(crate) fn open_within(url: &str, wait: Duration) -> Result<Box<dyn Archive>, CommandError> {
     let url: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
     Ok(archive::open_within(&url, wait)?)
@@ -69,7 +69,8 @@ pub(crate) fn warn_of_size(url: &str, keep_max: Option<u64>, ui: &Ui) {
 /// Warns about texts in the file at `path` that `ctxc scrub` masked (N-12).
 pub(crate) fn warn_of_masked(path: &Path, ui: &Ui) {
     // A file that cannot be read is reported elsewhere.
-    let masked = MaskedLines::find(path, &|line| (count_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
+    let masked =
+        MaskedLines::find_in_file(path, &|line| (count_masks(line) > 0).then(|| line.to_vec())).unwrap_or_default();
     if masked.n_lines > 0 {
         ui.print_warning(format_args!(
             "{} with text that `ctxc scrub` masked{}",
@@ -88,7 +89,7 @@ pub(crate) fn warn_of_masked(path: &Path, ui: &Ui) {
 /// Opens the archive for caching the results of servers; `None` with `--no-archive`.
 pub(crate) fn open_for_results(keep: &ArchiveChoice) -> Result<Option<Box<dyn Archive>>, CommandError> {
     match keep {
-        ArchiveChoice::In(url) => open(url).map(Some),
+        ArchiveChoice::In(url) => open_or_create(url).map(Some),
         ArchiveChoice::Nowhere => Ok(None),
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct SummaryBatches {
     labels: BatchLabels,
     /// The session that is compacted.
     session: String,
-    kept: BatchStorage,
+    storage: BatchStorage,
     /// The summary so far.
     existing: String,
     /// The requests for the new batches.
@@ -60,16 +60,16 @@ impl SummaryBatches {
             added: Vec::new(),
             labels: BatchLabels::default(),
             session,
-            kept: BatchStorage::Nowhere,
+            storage: BatchStorage::Nowhere,
             existing: prior.map(|prior| prior.text.clone()).unwrap_or_default(),
             summarized: RunSummaries::default(),
         };
         let ArchiveChoice::In(url) = &work.settings.keep else { return Ok(opened) };
-        opened.kept = BatchStorage::InArchive;
+        opened.storage = BatchStorage::InArchive;
         let names = prior.map(|prior| prior.batches.as_slice()).unwrap_or_default();
         let mut found = names.is_empty().then(Vec::new);
         if let Some(archive) = archives::open_if_there(url)? {
-            opened.labels = BatchLabels::of(&*archive, &opened.session)?;
+            opened.labels = BatchLabels::read_from_archive(&*archive, &opened.session)?;
             found = find_batches(&*archive, names)?;
         }
         match found {
@@ -120,9 +120,11 @@ impl SummaryBatches {
         chunks: Vec<ChunkContent>,
         stats: &mut CompactStats,
     ) -> Result<(), CommandError> {
-        stats.chunks.extend(chunks.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(&chunk.said))));
+        stats
+            .chunks
+            .extend(chunks.iter().map(|chunk| ChunkRow::of(&chunk.batch, said_tokens(&chunk.messages_to_summarize))));
         let (said, batches): (Vec<Vec<MessageToSummarize>>, Vec<Batch>) =
-            chunks.into_iter().map(|chunk| (chunk.said, chunk.batch)).unzip();
+            chunks.into_iter().map(|chunk| (chunk.messages_to_summarize, chunk.batch)).unzip();
         let existing = std::mem::take(&mut self.existing);
         let how = SummarySettings { limit: self.summary_limit(how, &batches), ..how.summarizing.clone() };
         let merged;
@@ -224,7 +226,7 @@ impl SummaryBatches {
         let most = usize::try_from(how.summarizing.limit.0.saturating_mul(4)).unwrap_or(usize::MAX);
         let existing = std::mem::take(&mut self.existing);
         let mut said: Vec<Vec<MessageToSummarize>> = Vec::with_capacity(chunks.len() + 1);
-        for ChunkContent { said: own, batch } in chunks {
+        for ChunkContent { messages_to_summarize: own, batch } in chunks {
             stats.chunks.push(ChunkRow::of(batch, said_tokens(own)));
             let words: String = own.iter().map(|said| said.text.as_str()).collect();
             self.add_batch(Batch { text: words.chars().take(most).collect(), ..batch.clone() }, Vec::new());
@@ -257,19 +259,19 @@ impl SummaryBatches {
         let mut ledger = Batch::from_batches(&batches, String::new()).ledger;
         ledger.merge(scope.later.clone());
         ledger.follow_kept_needs(&scope.kept_needs);
-        let session = (self.kept == BatchStorage::InArchive).then_some(self.session.as_str());
+        let session = (self.storage == BatchStorage::InArchive).then_some(self.session.as_str());
         let limit = how.summarizing.limit;
         let most = how.stage.max_view_tokens.map(Tokens).or_else(|| {
             let n_shown = batches.len().min(clip_settings(how).n_shown()) as u64;
             how.fills_limit().then(|| Tokens(limit.0 * n_shown))
         });
-        let room = ViewLimits { limit, most };
+        let room = ViewLimits { limit, max_tokens: most };
         render_view(&batches, clip_settings(how), &ledger, session, room)
     }
 
     /// The records of the new batches for the archive; empty without one.
     pub(crate) fn into_records(self) -> impl Iterator<Item = Record> {
-        let kept = match self.kept {
+        let kept = match self.storage {
             BatchStorage::InArchive => self.added,
             BatchStorage::Nowhere => Vec::new(),
         };
@@ -278,7 +280,7 @@ impl SummaryBatches {
 
     /// The names of all batches, as a boundary lists them; empty without an archive.
     pub(crate) fn batch_names(&self) -> Vec<String> {
-        match self.kept {
+        match self.storage {
             BatchStorage::InArchive => self.all.iter().map(|named| named.name.clone()).collect(),
             BatchStorage::Nowhere => Vec::new(),
         }
@@ -288,7 +290,7 @@ impl SummaryBatches {
     pub(crate) fn write_stats(&self, how: &CompactSettings, stats: &mut CompactStats) {
         let is_new = |named: &NamedBatch| self.added.iter().any(|new| new.name == named.name);
         stats.batches_created = self.added.len() as u64;
-        stats.batches = self.all.iter().map(|named| BatchRow::of(named, self.kept, is_new(named))).collect();
+        stats.batches = self.all.iter().map(|named| BatchRow::of(named, self.storage, is_new(named))).collect();
         stats.omitted = self.all.len().saturating_sub(clip_settings(how).n_shown()) as u64;
     }
 }

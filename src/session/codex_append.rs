@@ -83,15 +83,16 @@ impl RolloutEnd {
         let index = Index::build(reader)?;
         let history = sent_items(result, &index, &Chain::find(&index))?;
         let mut appended = AppendedLines { lines: Vec::new(), ordinal: self.ordinal, verb, time: &self.time };
-        appended.add("compacted", &[br#"{"message":"","replacement_history":["#, history.as_slice(), b"]}"].concat());
+        appended
+            .push_line("compacted", &[br#"{"message":"","replacement_history":["#, history.as_slice(), b"]}"].concat());
         for (kind, payload) in &self.repeated {
-            appended.add(kind, payload);
+            appended.push_line(kind, payload);
         }
         if let Some(gauge) = index.rollout.gauge {
             let mut buffer = Vec::new();
             let bytes = read_line(result, &index, gauge, &mut buffer)?;
             if let Some(counted) = line_payload(bytes) {
-                appended.add("event_msg", counted.of(bytes));
+                appended.push_line("event_msg", counted.of(bytes));
             }
         }
         Ok(appended.lines)
@@ -125,7 +126,7 @@ struct AppendedLines<'a> {
 }
 
 impl AppendedLines<'_> {
-    fn add(&mut self, kind: &str, payload: &[u8]) {
+    fn push_line(&mut self, kind: &str, payload: &[u8]) {
         let time = self.time;
         let number = self.ordinal.map_or_else(String::new, |number| format!(r#""ordinal":{number},"#));
         let verb = json_string::encode(self.verb);
@@ -203,9 +204,10 @@ pub(crate) fn is_rollout(path: &Path) -> bool {
 /// Undoes the newest change in place of the session that `settings` names; returns `None` if the newest compaction of
 /// the session is none of ctxc.
 ///
-/// # Errors When Codex went on after it, has the session open, or a new session was asked for.
+/// # Errors
+/// When Codex went on after it, has the session open, or a new session was asked for.
 pub(crate) fn undo_in_place(settings: &RewriteSettings, ui: &Ui) -> Result<Option<Outcome>, CommandError> {
-    let reading = SessionReading::of(&settings.source, ui)?;
+    let reading = SessionReading::read(&settings.source, ui)?;
     let start = match (&reading.path, reading.name_errors(find_appended_tail(&reading))?) {
         (None, _) | (_, None) => return Ok(None),
         (_, Some(AppendedTail::WentOn)) => {
@@ -218,7 +220,7 @@ pub(crate) fn undo_in_place(settings: &RewriteSettings, ui: &Ui) -> Result<Optio
     };
     // To cut off what was appended replaces nothing, and needs no consent.
     let settings = &RewriteSettings { replaces_rollouts: false, codex_in_place: Consent::Given, ..settings.clone() };
-    let work = OpenSession::of(settings, reading, ui)?;
+    let work = OpenSession::from_reading(settings, reading, ui)?;
     let reading = &work.reading;
     let Some(path) = reading.path.as_deref() else { return Ok(None) };
     if !matches!(work.settings.output, OutputChoice::InPlace(_)) {

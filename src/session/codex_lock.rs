@@ -17,7 +17,8 @@ pub(crate) struct CodexLock(Option<File>);
 /// Codex makes the file of the lock when it first opens a session, so that none is taken where there is no such file, or
 /// where the rollout lies outside its folders. Old versions (0.144.6) have no locks.
 ///
-/// # Errors When a running Codex holds the lock, even an idle one: it would go on writing to the old file, and its next
+/// # Errors
+/// When a running Codex holds the lock, even an idle one: it would go on writing to the old file, and its next
 /// turns would be lost.
 pub(crate) fn lock_codex_session(path: &Path, id: &str) -> Result<CodexLock, CommandError> {
     let followed = path.canonicalize().unwrap_or_else(|_| path.to_owned());

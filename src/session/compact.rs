@@ -11,7 +11,8 @@ use crate::session::open::OpenSession;
 use crate::session::options::{ArchiveChoice, CompactDefaults, CompactSettings, CompactTrigger, EngineChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{
-    ChunkContent, Compaction, CompactionScope, Rewrite, ThinkingReach, compact_messages, mark_changed_lines, own_edits,
+    ChunkContent, Compaction, CompactionScope, ThinkingReach, TranscriptChanges, compact_messages, mark_changed_lines,
+    own_edits,
 };
 use ctxc_core::plan::Chunking;
 use ctxc_core::version::Edit;
@@ -30,15 +31,15 @@ pub(crate) fn compact_session(
     if work.settings.mode == RunMode::Do {
         work.probe_output()?;
     }
-    let rewrite = Rewrite::default();
-    let size = work.size_with_consequences(&rewrite, ThinkingReach::BehindChange)?;
+    let changes = TranscriptChanges::default();
+    let size = work.size_with_consequences(&changes, ThinkingReach::BehindChange)?;
     if matches!(summaries.summarizing.engine, EngineChoice::Extract) && summaries.is_called_for(size, trigger) {
         work.ui.print_status("engine    extract (built in, offline)");
     }
-    let (rewrite, mut compacted) = compact_conversation(work, &summaries, trigger, size, rewrite)?;
+    let (changes, mut compacted) = compact_conversation(work, &summaries, trigger, size, changes)?;
     let calls = cost_of_calls(&compacted.calls);
     let intent = OperationIntent { verb: "compact", unchanged: &compacted.why_unchanged(), calls };
-    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
+    let outcome = work.apply_changes(changes, ThinkingReach::BehindChange, intent)?;
     if compacted.reason.is_none() {
         compacted.tokens_after = work.chosen_calibration().context_size(outcome.tokens.chars4.after.context_tokens());
     }
@@ -49,7 +50,7 @@ pub(crate) fn compact_session(
 const OLD_FORCE: &str =
     "the context is within its budget: use --always instead of --force, which only overwrites FILE in the next version";
 
-/// Compacts what `rewrite` leaves of the session of `work`, whose context has `size`, if `trigger` says so. Afterwards `work`
+/// Compacts what `changes` leaves of the session of `work`, whose context has `size`, if `trigger` says so. Afterwards `work`
 /// has the compacted conversation as a draft, and the returned rewrite still has to be applied to it. Nothing is written, and
 /// on an error no summary is kept (F-09).
 pub(crate) fn compact_conversation(
@@ -57,8 +58,8 @@ pub(crate) fn compact_conversation(
     how: &CompactSettings,
     trigger: CompactTrigger,
     size: Tokens,
-    mut rewrite: Rewrite,
-) -> Result<(Rewrite, CompactStats), CommandError> {
+    mut changes: TranscriptChanges,
+) -> Result<(TranscriptChanges, CompactStats), CommandError> {
     let mut stats = CompactStats::of(how.summarizing.engine.name(), size);
     if trigger == CompactTrigger::OverBudget {
         stats.budget = Some(how.budget_tokens());
@@ -67,18 +68,18 @@ pub(crate) fn compact_conversation(
         work.ui.print_warning(OLD_FORCE);
     }
     if !how.is_called_for(size, trigger) {
-        return Ok((rewrite, stats.into_unchanged(Reason::BelowBudget)));
+        return Ok((changes, stats.into_unchanged(Reason::BelowBudget)));
     }
     let chunking = chunking_for(how);
-    let Some(mut scope) = find_scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
-        return Ok((rewrite, stats.into_unchanged(Reason::NothingOlder)));
+    let Some(mut scope) = find_scope(work, how.stage.keep_recent, chunking, &changes)? else {
+        return Ok((changes, stats.into_unchanged(Reason::NothingOlder)));
     };
-    if !rewrite.is_nothing() {
+    if !changes.is_nothing() {
         // Each step works on the result of the one before.
-        let edits = own_edits(&work.reading.index, &rewrite, &work.reading.past.lines);
-        rewrite = draft_edits(work, edits, &rewrite)?;
-        let Some(again) = find_scope(work, how.stage.keep_recent, chunking, &rewrite)? else {
-            return Ok((rewrite, stats.into_unchanged(Reason::NothingOlder)));
+        let edits = own_edits(&work.reading.index, &changes, &work.reading.past.lines);
+        changes = draft_edits(work, edits, &changes)?;
+        let Some(again) = find_scope(work, how.stage.keep_recent, chunking, &changes)? else {
+            return Ok((changes, stats.into_unchanged(Reason::NothingOlder)));
         };
         scope = again;
     }
@@ -87,14 +88,14 @@ pub(crate) fn compact_conversation(
     if work.settings.mode == RunMode::Show && matches!(how.summarizing.engine, EngineChoice::Chat(_)) {
         // Nothing is requested, so only the maximum size is known.
         summaries.plan_summaries(work, how, &read_chunks(work, how, &scope.chunks)?, &mut stats)?;
-        mark_replaced(work, &scope, chars4_tokens(&summaries.render_view(how, &scope)), &mut rewrite);
-        return Ok((rewrite, stats));
+        mark_replaced(work, &scope, chars4_tokens(&summaries.render_view(how, &scope)), &mut changes);
+        return Ok((changes, stats));
     }
     summaries.summarize_all(work, how, &scope.chunks, &mut stats)?;
     let view = summaries.render_view(how, &scope);
-    if chars4_tokens(&view) >= compacted_tokens(work, &scope, &rewrite) {
+    if chars4_tokens(&view) >= compacted_tokens(work, &scope, &changes) {
         if trigger == CompactTrigger::OverBudget {
-            return Ok((rewrite, stats.into_unchanged(Reason::NotSmaller)));
+            return Ok((changes, stats.into_unchanged(Reason::NotSmaller)));
         }
         work.ui.print_warning("the summaries are larger than the messages that they replace");
     }
@@ -110,14 +111,14 @@ pub(crate) fn compact_conversation(
     let edits = reading.name_errors(compact_messages(
         reading.transcript(),
         &compaction,
-        rewrite.clone(),
+        changes.clone(),
         &reading.past.lines,
         n_stored,
     ))?;
-    rewrite = draft_edits(work, edits, &rewrite)?;
+    changes = draft_edits(work, edits, &changes)?;
     summaries.write_stats(how, &mut stats);
-    rewrite.records.extend(summaries.into_records());
-    Ok((rewrite, stats))
+    changes.records.extend(summaries.into_records());
+    Ok((changes, stats))
 }
 
 /// The view that would replace `scope`, whose chunks have the texts `read`. Nothing changes.
@@ -134,15 +135,15 @@ pub(crate) fn expected_view(
     Ok(summaries.render_view(how, scope))
 }
 
-/// The messages to compact after `rewrite`, keeping the newest `keep_recent` ones.
+/// The messages to compact after `changes`, keeping the newest `keep_recent` ones.
 pub(crate) fn find_scope(
     work: &OpenSession<'_>,
     keep_recent: usize,
     chunking: Chunking,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
 ) -> Result<Option<CompactionScope>, CommandError> {
     let reading = &work.reading;
-    reading.name_errors(CompactionScope::of(reading.transcript(), &rewrite.dropped, keep_recent, chunking))
+    reading.name_errors(CompactionScope::choose_messages(reading.transcript(), &changes.dropped, keep_recent, chunking))
 }
 
 /// The chunks that are summarized under `how`. Chunks for a server have the size that the user chose.
@@ -154,38 +155,38 @@ fn chunking_for(how: &CompactSettings) -> Chunking {
     Chunking { size: NonZeroUsize::new(how.stage.chunk_size).unwrap_or(NonZeroUsize::MIN), bounded_before }
 }
 
-/// Replaces the session of `work` by a draft with `edits`; returns the part of `rewrite` that still has to be applied to the
+/// Replaces the session of `work` by a draft with `edits`; returns the part of `changes` that still has to be applied to the
 /// draft.
 pub(crate) fn draft_edits(
     work: &mut OpenSession<'_>,
     edits: Vec<Edit>,
-    rewrite: &Rewrite,
-) -> Result<Rewrite, CommandError> {
+    changes: &TranscriptChanges,
+) -> Result<TranscriptChanges, CommandError> {
     let reading = &mut work.reading;
     let all = reading.past.pending.iter().cloned().chain(edits).collect();
     let draft = reading.render_draft(all, work.archive.as_deref(), work.ui)?;
-    let left = mark_changed_lines(&reading.index, &reading.chain, rewrite, &reading.past.lines, &draft);
+    let left = mark_changed_lines(&reading.index, &reading.chain, changes, &reading.past.lines, &draft);
     reading.replace_with_draft(draft);
     Ok(left)
 }
 
 /// The visible tokens of all messages that are compacted.
-fn compacted_tokens(work: &OpenSession<'_>, scope: &CompactionScope, rewrite: &Rewrite) -> Tokens {
+fn compacted_tokens(work: &OpenSession<'_>, scope: &CompactionScope, changes: &TranscriptChanges) -> Tokens {
     let index = &work.reading.index;
     let thinking = |line| index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
-    scope.gone.iter().map(|&line| rewrite.tokens(index, line) + thinking(line)).sum()
+    scope.replaced_lines.iter().map(|&line| changes.tokens_after(index, line) + thinking(line)).sum()
 }
 
-/// Marks the messages of `scope` in `rewrite` as removed and replaced by a view of `view` tokens, for a dry run.
-fn mark_replaced(work: &OpenSession<'_>, scope: &CompactionScope, view: Tokens, rewrite: &mut Rewrite) {
+/// Marks the messages of `scope` in `changes` as removed and replaced by a view of `view` tokens, for a dry run.
+fn mark_replaced(work: &OpenSession<'_>, scope: &CompactionScope, view: Tokens, changes: &mut TranscriptChanges) {
     let index = &work.reading.index;
-    for &line in &scope.gone {
+    for &line in &scope.replaced_lines {
         let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
-        let seen = rewrite.tokens(index, line).0 + u64::from(thinking);
-        rewrite.note_saved(line, seen.cast_signed());
-        rewrite.drop_line(line);
+        let seen = changes.tokens_after(index, line).0 + u64::from(thinking);
+        changes.note_saved(line, seen.cast_signed());
+        changes.drop_line(line);
     }
-    if let Some(first) = scope.first {
-        rewrite.note_saved(first, -view.0.cast_signed());
+    if let Some(first) = scope.first_kept_line {
+        changes.note_saved(first, -view.0.cast_signed());
     }
 }

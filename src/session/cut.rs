@@ -11,7 +11,7 @@ use crate::report::outcome::BeforeAfter;
 use crate::session::open::OpenSession;
 use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{
-    ArchiveRef, CutItem, CutOutcome, ItemReplacement, MatchedMessage, NamedItems, Rewrite, ThinkingReach,
+    ArchiveRef, CutItem, CutOutcome, ItemReplacement, MatchedMessage, NamedItems, ThinkingReach, TranscriptChanges,
 };
 use ctxc_core::apply::{ToolCalls, cut_inputs, cut_named, find_named, read_calls};
 use ctxc_core::plan::{BlockPlace, Protections, Roles, Target};
@@ -115,14 +115,14 @@ pub(crate) fn cut_items(request: &CutRequest, mut work: OpenSession<'_>) -> Resu
     let (calls, items) = find_items(*action, specs, reading, targets.roles, targets.matches)?;
     targets.refuse_if_unmatched(items.iter().map(|items| !items.is_empty()))?;
     let cuts = pair_replacements(specs, &items, &rewriting.archive_ref);
-    let mut rewrite = Rewrite::default();
+    let mut changes = TranscriptChanges::default();
     let outcomes = reading.name_errors(cut_named(
         &reading.file,
         &reading.index,
         &calls,
         &cuts,
         action.verb_name(),
-        &mut rewrite,
+        &mut changes,
     ))?;
     let shortened = match inputs {
         ParameterPolicy::Leave => Vec::new(),
@@ -135,14 +135,14 @@ pub(crate) fn cut_items(request: &CutRequest, mut work: OpenSession<'_>) -> Resu
                 &named,
                 &rewriting.archive_ref,
                 &|_, _| String::new(),
-                &mut rewrite,
+                &mut changes,
             ))?
         }
     };
     let n_results = outcomes.iter().filter(|(item, outcome)| is_result(item) && is_cut(outcome)).count() as u64;
     let rows = target_rows(specs, &items, outcomes, &calls);
     let intent = OperationIntent::without_calls(action.verb_name(), why_unchanged(&rows));
-    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
+    let outcome = work.apply_changes(changes, ThinkingReach::BehindChange, intent)?;
     Ok(CuttingReport::new(outcome, action.past_participle(), rows, n_results, &shortened))
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn find_by_id(id: &str, archive: &dyn Archive, url: &str) -> Result<A
 /// Lines whose digest began with `id` before `ctxc scrub` masked parts of them: placeholders still contain the old digest.
 fn find_masked_lines(id: &str, archive: &dyn Archive) -> Result<Vec<DocumentId>, CommandError> {
     let mut lines = Vec::new();
-    for (digest, _) in archive.object_keys(ObjectKind::Forgotten)? {
+    for (digest, _) in archive.all_object_heads(ObjectKind::Forgotten)? {
         if !digest.to_string().starts_with(id) {
             continue;
         }

@@ -89,7 +89,7 @@ impl CommandError {
     }
 
     /// An interrupt. Exit code 130.
-    pub(crate) fn interrupted() -> Self {
+    pub(crate) fn interrupted_error() -> Self {
         Self { kind: FailureKind::Interrupted, error: anyhow::anyhow!("interrupted"), hints: Vec::new() }
     }
 
@@ -174,7 +174,7 @@ fn explain_error(error: anyhow::Error) -> CommandError {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe);
     let is_stopped = error.chain().filter_map(|cause| cause.downcast_ref()).any(StopRequested::is_cause_of);
     if is_stopped {
-        return CommandError::interrupted();
+        return CommandError::interrupted_error();
     }
     let kind = if is_closed_pipe { FailureKind::ClosedPipe } else { FailureKind::Failed };
     let mut hints = error.chain().find_map(|cause| cause.downcast_ref()).map(session_hints).unwrap_or_default();
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(of(CommandError::usage(anyhow::anyhow!("x"))), 2);
         let stopped = StopRequested::check_flag(&true.into()).context("read the configuration").unwrap_err();
         assert_eq!(of(CommandError::usage(stopped)), 130);
-        assert_eq!(of(CommandError::interrupted()), 130);
+        assert_eq!(of(CommandError::interrupted_error()), 130);
         assert_eq!(Completion::Partial.exit_code(), 3);
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct InheritedFigures {
 
 impl InheritedFigures {
     /// The figures of the newest operation that wrote the session at `path`; `None` if the archive has none.
-    pub(crate) fn of(archive: &dyn Archive, path: &Path) -> Option<Self> {
+    pub(crate) fn read_from_archive(archive: &dyn Archive, path: &Path) -> Option<Self> {
         let path = std::path::absolute(path).ok()?;
         archive.find_operations(OperationSelection::At(&path)).ok()?.iter().rev().find_map(Self::of_operation)
     }
@@ -45,7 +45,7 @@ pub(crate) fn lowered_from(archive: &dyn Archive, file: &File, index: &Index, ch
     let mut buffer = Vec::new();
     let now = read_line(file, index, line, &mut buffer).ok()?;
     let original = archive.original_replaced_by(Digest::of(now)).ok()??;
-    let before = archive.line(original.digest).ok()??;
+    let before = archive.read_line(original.digest).ok()??;
     let context = |line: &[u8]| {
         Scan::of(line).message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)).context_size())
     };

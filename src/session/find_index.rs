@@ -25,7 +25,7 @@ use ctxc_transcript::text::{Digest, StopRequested};
 /// The sessions to search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchScope<'a> {
-    pub(crate) places: &'a SessionFolders,
+    pub(crate) session_folders: &'a SessionFolders,
     pub(crate) projects: ProjectScope,
     /// The folder of the current project, if only that is searched.
     pub(crate) project: Option<&'a str>,
@@ -101,8 +101,12 @@ fn index_files(
     ui: &Ui,
 ) -> Result<HashSet<String>, CommandError> {
     let (mut candidates, of_subagents) = match sessions.projects {
-        ProjectScope::Current => (sessions_of_project(sessions.places)?, subagents_of_project(sessions.places)?),
-        ProjectScope::All => (sessions_of_all_projects(sessions.places)?, subagents_of_all_projects(sessions.places)?),
+        ProjectScope::Current => {
+            (sessions_of_project(sessions.session_folders)?, subagents_of_project(sessions.session_folders)?)
+        }
+        ProjectScope::All => {
+            (sessions_of_all_projects(sessions.session_folders)?, subagents_of_all_projects(sessions.session_folders)?)
+        }
     };
     let of_outputs: Vec<Candidate> = candidates.iter().flat_map(|session| saved_outputs(&session.path)).collect();
     candidates.extend(of_subagents);
@@ -127,7 +131,7 @@ fn index_files(
     for path in changed {
         StopRequested::check_flag(ui.stop_flag())?;
         let (Some(key), Some(session)) = (path.to_str(), session_of(&path)) else { continue };
-        let project = project_of(&path, sessions.places);
+        let project = project_of(&path, sessions.session_folders);
         let unpacked = match open_unpacked(&path) {
             Ok(unpacked) => unpacked,
             Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),

@@ -1,8 +1,8 @@
 //! Shrinking a session to a target by removing no more than necessary (W-02).
 
-use super::checkpoint::Checkpoint;
 use super::error::{CommandError, unreachable_target};
 use super::pipeline::{Pipeline, SizeMeasure};
+use super::reading_snapshot::ReadingSnapshot;
 use crate::report::fit::FitReport;
 use crate::report::run::StageRow;
 use crate::report::size::{count, format_rounded};
@@ -10,7 +10,7 @@ use crate::session::fit_plan::{CLOSING, FitFigures, FitPlan, offline_summaries};
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactSettings, ContextTarget, EngineChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
-use ctxc_core::apply::{Rewrite, ThinkingReach};
+use ctxc_core::apply::{ThinkingReach, TranscriptChanges};
 use ctxc_core::plan::{PruneStage, Stage, TruncateStage};
 use ctxc_transcript::text::Tokens;
 
@@ -46,8 +46,8 @@ pub(crate) fn fit_session(request: &FitRequest, work: &mut OpenSession<'_>) -> R
     if work.settings.mode == RunMode::Do {
         work.probe_output()?;
     }
-    let target = request.target.of(work.calibration.window);
-    let before = work.size_of_stages(&Rewrite::default());
+    let target = request.target.tokens_in(work.calibration.window);
+    let before = work.size_of_stages(&TranscriptChanges::default());
     let is_empty = work.reading.chain.lines.is_empty();
     let is_small = before <= target || is_empty;
     let fitted = if is_small {
@@ -55,13 +55,13 @@ pub(crate) fn fit_session(request: &FitRequest, work: &mut OpenSession<'_>) -> R
     } else {
         FitSearch::new(work, request, target, before)?.run()?
     };
-    let FitResult { rows, newest, rewrite, reach, size } = fitted;
+    let FitResult { rows, newest, changes, reach, size } = fitted;
     let unchanged = match (is_empty, is_small) {
         (true, _) => "the session has no messages".to_owned(),
         (false, true) => format!("the context is {} tokens, the target is {}", count(before.0), count(target.0)),
         (false, false) => format!("the context is {} tokens, and nothing makes it smaller", count(before.0)),
     };
-    let outcome = work.carry_out_plan(rewrite, reach, OperationIntent::without_calls("fit", &unchanged))?;
+    let outcome = work.apply_changes(changes, reach, OperationIntent::without_calls("fit", &unchanged))?;
     if is_small && !is_empty {
         work.ui.print_hint(format_args!(
             "for a smaller one, name a lower target, such as --to {}",
@@ -77,7 +77,7 @@ struct FitResult {
     rows: Vec<StageRow>,
     /// The size of the newest message that is compacted.
     newest: Option<Tokens>,
-    rewrite: Rewrite,
+    changes: TranscriptChanges,
     reach: ThinkingReach,
     size: Tokens,
 }
@@ -85,8 +85,8 @@ struct FitResult {
 impl FitResult {
     /// A context of `size` that is left unchanged.
     fn of_unchanged(size: Tokens) -> Self {
-        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
-        Self { rows: Vec::new(), newest: None, rewrite, reach, size }
+        let (changes, reach) = (TranscriptChanges::default(), ThinkingReach::BehindChange);
+        Self { rows: Vec::new(), newest: None, changes, reach, size }
     }
 }
 
@@ -97,8 +97,8 @@ struct FitSearch<'a, 'w> {
     work: &'a mut OpenSession<'w>,
     request: &'a FitRequest,
     figures: FitFigures,
-    how: CompactSettings,
-    start: Checkpoint,
+    compact_settings: CompactSettings,
+    snapshot_at_start: ReadingSnapshot,
     /// Plans for the lowest size, made when they are first needed.
     floors: Vec<FitPlan>,
     target: Tokens,
@@ -113,10 +113,20 @@ impl<'a, 'w> FitSearch<'a, 'w> {
         before: Tokens,
     ) -> Result<Self, CommandError> {
         let OpenSession { reading, settings, .. } = &*work;
-        let figures = FitFigures::of(reading, &settings.archive_ref, settings.thinking, &request.protections)?;
+        let figures =
+            FitFigures::measure_session(reading, &settings.archive_ref, settings.thinking, &request.protections)?;
         let how = offline_summaries(request.clip.0, request.clip.1);
-        let start = Checkpoint::of(reading)?;
-        Ok(Self { work, request, figures, how, start, floors: Vec::new(), target, before })
+        let start = ReadingSnapshot::of(reading)?;
+        Ok(Self {
+            work,
+            request,
+            figures,
+            compact_settings: how,
+            snapshot_at_start: start,
+            floors: Vec::new(),
+            target,
+            before,
+        })
     }
 
     fn run(mut self) -> Result<FitResult, CommandError> {
@@ -142,7 +152,7 @@ impl<'a, 'w> FitSearch<'a, 'w> {
 
     /// Whether the lowest size may be above `size`; `false` if floors were not needed.
     fn may_be_too_low(&self, size: Tokens) -> bool {
-        self.floors.first().is_some_and(|plan| self.is_about(size, plan.left))
+        self.floors.first().is_some_and(|plan| self.is_about(size, plan.expected_tokens_left))
     }
 
     /// Whether `size` is below or about that of a session with `left` tokens of content.
@@ -152,8 +162,8 @@ impl<'a, 'w> FitSearch<'a, 'w> {
 
     fn find_floors(&mut self) -> Result<(), CommandError> {
         if self.floors.is_empty() {
-            self.start.reset_reading(&mut self.work.reading)?;
-            self.floors = self.figures.floor_plans(self.work, &self.how)?;
+            self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
+            self.floors = self.figures.floor_plans(self.work, &self.compact_settings)?;
         }
         Ok(())
     }
@@ -162,9 +172,12 @@ impl<'a, 'w> FitSearch<'a, 'w> {
     fn try_plans(&mut self, floor: Tokens) -> Result<Option<FitResult>, CommandError> {
         let mut correction = 0;
         for _ in 0..MOST_PLANS {
-            self.start.reset_reading(&mut self.work.reading)?;
-            let Some(plan) = self.figures.plan_stages(self.work, self.target, correction, &self.how)? else { break };
-            let fitted = self.carry_out(&plan)?;
+            self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
+            let Some(plan) = self.figures.plan_stages(self.work, self.target, correction, &self.compact_settings)?
+            else {
+                break;
+            };
+            let fitted = self.try_plan(&plan)?;
             if fitted.size < floor {
                 break;
             }
@@ -174,7 +187,7 @@ impl<'a, 'w> FitSearch<'a, 'w> {
             // The error of the plan, so that the next one differs.
             let estimate = self.work.chosen_calibration();
             let left = estimate.scale_to_chars4(fitted.size.saturating_sub(estimate.overhead)).0 + 1;
-            correction = left.saturating_sub(plan.left).max(correction + 1);
+            correction = left.saturating_sub(plan.expected_tokens_left).max(correction + 1);
         }
         Ok(None)
     }
@@ -183,13 +196,13 @@ impl<'a, 'w> FitSearch<'a, 'w> {
     fn lowest_result(&mut self) -> Result<FitResult, CommandError> {
         self.find_floors()?;
         for plan in self.floors.clone() {
-            self.start.reset_reading(&mut self.work.reading)?;
-            let fitted = self.carry_out(&plan)?;
+            self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
+            let fitted = self.try_plan(&plan)?;
             if fitted.size < self.before {
                 return Ok(fitted);
             }
         }
-        self.start.reset_reading(&mut self.work.reading)?;
+        self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
         Ok(FitResult::of_unchanged(self.before))
     }
 
@@ -229,19 +242,19 @@ impl<'a, 'w> FitSearch<'a, 'w> {
     }
 
     fn truncate_to(&mut self, Tokens(target): Tokens) -> Result<FitResult, CommandError> {
-        self.start.reset_reading(&mut self.work.reading)?;
+        self.snapshot_at_start.reset_reading(&mut self.work.reading)?;
         // A truncation ends below its target, and refuses targets below the content before the first message.
         let target_tokens = target.max(self.work.chosen_calibration().overhead.0) + 1;
         let truncate = TruncateStage { name: "truncate".to_owned(), target_tokens };
         let stages = vec![self.figures.all_removed(), Stage::Truncate(truncate)];
-        self.carry_out(&FitPlan { stages, newest: None, left: 0 })
+        self.try_plan(&FitPlan { stages, newest: None, expected_tokens_left: 0 })
     }
 
-    fn carry_out(&mut self, plan: &FitPlan) -> Result<FitResult, CommandError> {
+    fn try_plan(&mut self, plan: &FitPlan) -> Result<FitResult, CommandError> {
         let sizes = SizeMeasure::WithWhatFollows;
-        let mut pipeline = Pipeline::new(self.work, &EngineChoice::Extract, Some(&self.how), sizes)?;
+        let mut pipeline = Pipeline::new(self.work, &EngineChoice::Extract, Some(&self.compact_settings), sizes)?;
         let rows = plan.stages.iter().map(|stage| pipeline.run_stage(stage)).collect::<Result<_, _>>()?;
-        let Pipeline { rewrite, reach, size, .. } = pipeline;
-        Ok(FitResult { rows, newest: plan.newest, rewrite, reach, size })
+        let Pipeline { changes, reach, size, .. } = pipeline;
+        Ok(FitResult { rows, newest: plan.newest, changes, reach, size })
     }
 }

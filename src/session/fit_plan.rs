@@ -6,7 +6,7 @@ use super::reading::SessionReading;
 use crate::session::fit_view::{MessageSizes, PlannedView, SizeRange};
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactSettings, SummarySettings};
-use ctxc_core::apply::{ArchiveRef, PruneSelection, PrunedCall, Rewrite, prune_transcript};
+use ctxc_core::apply::{ArchiveRef, PruneSelection, PrunedCall, TranscriptChanges, prune_transcript};
 use ctxc_core::plan::{
     CompactStage, ExtraRemoval, FitChoice, PlannedCut, PruneStage, RemovableResult, RemovalReason, RequiredSaving,
     Stage, SupersedeRule, ThinkingSuffixes, choose_removals,
@@ -25,7 +25,7 @@ pub(crate) struct FitPlan {
     /// The size of the newest message that is compacted; `None` if none is.
     pub(crate) newest: Option<Tokens>,
     /// The expected size of the remaining content, in `chars4` tokens.
-    pub(crate) left: u64,
+    pub(crate) expected_tokens_left: u64,
 }
 
 /// The sizes in a session before anything is removed.
@@ -34,17 +34,17 @@ pub(crate) struct FitFigures {
     items: Vec<RemovableResult>,
     handles: Vec<String>,
     /// The `chars4` tokens of the lines that each item keeps.
-    kept: Vec<u64>,
+    tokens_kept_by_item: Vec<u64>,
     thinking: ThinkingSuffixes,
     n_entries: usize,
     /// The visible content now, in `chars4` tokens.
-    now: u64,
+    tokens_now: u64,
     messages: MessageSizes,
 }
 
 impl FitFigures {
     /// Finds the removable items and their sizes.
-    pub(crate) fn of(
+    pub(crate) fn measure_session(
         reading: &SessionReading,
         archive_ref: &ArchiveRef,
         policy: ThinkingPolicy,
@@ -59,7 +59,7 @@ impl FitFigures {
         };
         let transcript = reading.transcript();
         let Transcript { index, chain, .. } = transcript;
-        let mut masked = Rewrite::default();
+        let mut masked = TranscriptChanges::default();
         let what = PruneSelection::from_stage(stage.clone()).map_err(CommandError::usage)?;
         let pruned = reading.name_errors(prune_transcript(transcript, &what, archive_ref, &mut masked))?;
         let mut places = vec![0; index.records.len()];
@@ -69,7 +69,7 @@ impl FitFigures {
             }
         }
         let removable = |call: &PrunedCall| RemovableResult {
-            place: places.get(call.line.idx()).copied().unwrap_or_default(),
+            chain_place: places.get(call.line.idx()).copied().unwrap_or_default(),
             saved: call.tokens_saved().0,
             class: if call.by.is_some() { RemovalReason::Superseded } else { RemovalReason::Old },
         };
@@ -80,10 +80,10 @@ impl FitFigures {
         let thinking: Vec<(usize, u64)> = thinking.collect();
         Ok(Self {
             items: pruned.calls.iter().map(removable).collect(),
-            kept: pruned.calls.iter().map(|call| call.kept.0).collect(),
+            tokens_kept_by_item: pruned.calls.iter().map(|call| call.kept.0).collect(),
             handles: pruned.calls.into_iter().map(|call| call.handle.into()).collect(),
             n_entries: chain.lines.len(),
-            now: Rewrite::default().remaining_totals(index, chain).context_tokens().0,
+            tokens_now: TranscriptChanges::default().remaining_totals(index, chain).context_tokens().0,
             messages: MessageSizes::add_up(reading, policy, &masked, protections),
             thinking: ThinkingSuffixes::new(&thinking),
             protections: stage,
@@ -100,14 +100,18 @@ impl FitFigures {
         how: &CompactSettings,
     ) -> Result<Option<FitPlan>, CommandError> {
         let Some(range) = target_range(&work.chosen_calibration(), target, correction) else { return Ok(None) };
-        let least = self.now.saturating_sub(range.most);
-        let need = RequiredSaving { least, most: self.now.saturating_sub(range.least) };
+        let least = self.tokens_now.saturating_sub(range.max_tokens);
+        let need = RequiredSaving { least, most: self.tokens_now.saturating_sub(range.min_tokens) };
         if let Some(choice) = choose_removals(&self.items, self.n_entries, &self.thinking, need) {
-            let left = self.now.saturating_sub(choice.saved);
-            return Ok(Some(FitPlan { stages: vec![self.prune_stage(&choice.chosen)], newest: None, left }));
+            let left = self.tokens_now.saturating_sub(choice.saved);
+            return Ok(Some(FitPlan {
+                stages: vec![self.prune_stage(&choice.chosen)],
+                newest: None,
+                expected_tokens_left: left,
+            }));
         }
-        let most = range.most.saturating_sub(CLOSING);
-        let range = SizeRange { most, least: range.least.min(most) };
+        let most = range.max_tokens.saturating_sub(CLOSING);
+        let range = SizeRange { max_tokens: most, min_tokens: range.min_tokens.min(most) };
         let view = self.messages.find_view(work, how, range)?;
         Ok(view.map(|view| self.compacting_plan(work, &view, range, how)))
     }
@@ -120,15 +124,15 @@ impl FitFigures {
         how: &CompactSettings,
     ) -> Result<Vec<FitPlan>, CommandError> {
         let left = self.left_by_removing();
-        let masking = FitPlan { stages: vec![self.all_removed()], newest: None, left };
+        let masking = FitPlan { stages: vec![self.all_removed()], newest: None, expected_tokens_left: left };
         let view = self.messages.smallest_view(work, how, left)?;
-        let view = view.map(|view| self.compacting_plan(work, &view, SizeRange { most: 0, least: 0 }, how));
+        let view = view.map(|view| self.compacting_plan(work, &view, SizeRange { max_tokens: 0, min_tokens: 0 }, how));
         Ok(view.into_iter().chain([masking]).collect())
     }
 
     /// The `chars4` tokens that remain after all removable results are removed.
     pub(crate) fn left_by_removing(&self) -> u64 {
-        self.now.saturating_sub(self.removable_savings())
+        self.tokens_now.saturating_sub(self.removable_savings())
     }
 
     /// Compacts the messages before `view`, and removes results after it until the remaining content is in `range`.
@@ -152,14 +156,14 @@ impl FitFigures {
         FitPlan {
             stages: stages.into_iter().flatten().collect(),
             newest: Some(self.messages.newest_before(view.start)),
-            left: (view.tokens + self.messages.size_from(view.start)).saturating_sub(saved),
+            expected_tokens_left: (view.tokens + self.messages.size_from(view.start)).saturating_sub(saved),
         }
     }
 
     /// The `chars4` tokens saved by removing superseded results completely, including thinking.
     pub(crate) fn superseded_savings(&self) -> u64 {
         let is_superseded = |item: &RemovableResult| item.class == RemovalReason::Superseded;
-        let kept = self.items.iter().zip(&self.kept).filter(|(item, _)| is_superseded(item));
+        let kept = self.items.iter().zip(&self.tokens_kept_by_item).filter(|(item, _)| is_superseded(item));
         self.savings_of(is_superseded) + kept.map(|(_, kept)| kept).sum::<u64>()
     }
 
@@ -170,13 +174,14 @@ impl FitFigures {
 
     fn savings_of(&self, goes: impl Fn(&RemovableResult) -> bool) -> u64 {
         let going = || self.items.iter().filter(|item| goes(item));
-        let first = going().map(|item| item.place).min();
+        let first = going().map(|item| item.chain_place).min();
         going().map(|item| item.saved).sum::<u64>() + first.map_or(0, |first| self.thinking.tokens_after(first))
     }
 
     /// The handle of the largest removable result, and the saving if none of its lines is kept.
     pub(crate) fn largest_item(&self) -> Option<(&str, u64)> {
-        let whole = self.items.iter().zip(&self.kept).map(|(item, kept)| (item.saved + kept, item.place));
+        let whole =
+            self.items.iter().zip(&self.tokens_kept_by_item).map(|(item, kept)| (item.saved + kept, item.chain_place));
         let ((saved, place), handle) = whole.zip(&self.handles).max_by_key(|((saved, _), _)| *saved)?;
         Some((handle, saved + self.thinking.tokens_after(place)))
     }
@@ -200,9 +205,12 @@ impl FitFigures {
     fn choose_masks_after(&self, work: &OpenSession<'_>, view: &PlannedView, range: SizeRange) -> FitChoice {
         let start = self.messages.chain_position(view.start);
         let (behind, items): (Vec<usize>, Vec<RemovableResult>) =
-            (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.place >= start).unzip();
+            (0..).zip(self.items.iter().copied()).filter(|(_, item)| item.chain_place >= start).unzip();
         let whole = view.tokens + self.messages.size_from(view.start);
-        let need = RequiredSaving { least: whole.saturating_sub(range.most), most: whole.saturating_sub(range.least) };
+        let need = RequiredSaving {
+            least: whole.saturating_sub(range.max_tokens),
+            most: whole.saturating_sub(range.min_tokens),
+        };
         // A view leaves no thinking after it.
         let choice = choose_removals(&items, work.reading.chain.lines.len(), &ThinkingSuffixes::default(), need);
         let all = || FitChoice { chosen: (0..items.len()).collect(), saved: items.iter().map(|item| item.saved).sum() };
@@ -227,5 +235,5 @@ fn target_range(estimate: &Calibration, target: Tokens, correction: u64) -> Opti
     };
     let most = below(target.0)?.saturating_sub(correction);
     let least = below(target.0 - target.0 * 3 / 100).unwrap_or(0).saturating_sub(correction);
-    Some(SizeRange { most, least })
+    Some(SizeRange { max_tokens: most, min_tokens: least })
 }

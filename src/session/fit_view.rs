@@ -10,7 +10,7 @@ use super::error::CommandError;
 use super::open::OpenSession;
 use super::options::CompactSettings;
 use super::reading::SessionReading;
-use ctxc_core::apply::{ChunkContent, CompactionScope, Rewrite};
+use ctxc_core::apply::{ChunkContent, CompactionScope, TranscriptChanges};
 use ctxc_core::plan::{Chunking, PruneStage};
 use ctxc_core::version::ThinkingPolicy;
 use ctxc_transcript::scan::EntryKind;
@@ -39,9 +39,9 @@ const WHOLE_PROMPT: Tokens = Tokens(1000);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SizeRange {
     /// The upper limit.
-    pub(crate) most: u64,
+    pub(crate) max_tokens: u64,
     /// The lower limit, where the items are small enough to reach it.
-    pub(crate) least: u64,
+    pub(crate) min_tokens: u64,
 }
 
 /// The messages of a session with their sizes, in `chars4` tokens.
@@ -61,7 +61,7 @@ impl MessageSizes {
     pub(crate) fn add_up(
         reading: &SessionReading,
         policy: ThinkingPolicy,
-        masked: &Rewrite,
+        masked: &TranscriptChanges,
         protections: &PruneStage,
     ) -> Self {
         let (index, chain) = (&reading.index, &reading.chain);
@@ -69,7 +69,7 @@ impl MessageSizes {
         let none = vec![0; messages.len() as usize];
         let (mut sizes, mut least_sizes, mut prompts) = (none.clone(), none.clone(), none);
         let keeps_thinking = policy == ThinkingPolicy::Keep;
-        let untouched = Rewrite::default();
+        let untouched = TranscriptChanges::default();
         for &line in &chain.lines {
             let thinking = index.thinking_of(line).map_or(0, |thinking| u64::from(thinking.text));
             let thinking = if keeps_thinking { thinking } else { 0 };
@@ -81,10 +81,10 @@ impl MessageSizes {
                     *sum += tokens;
                 }
             };
-            add(&mut sizes, untouched.tokens(index, line).0 + thinking);
-            add(&mut least_sizes, masked.tokens(index, line).0 + thinking);
+            add(&mut sizes, untouched.tokens_after(index, line).0 + thinking);
+            add(&mut least_sizes, masked.tokens_after(index, line).0 + thinking);
             if index.record(line).flags.any(Flags::PROMPT) {
-                add(&mut prompts, untouched.tokens(index, line).0);
+                add(&mut prompts, untouched.tokens_after(index, line).0);
             }
         }
         let last_start = last_start(reading, &messages, protections);
@@ -143,7 +143,7 @@ impl MessageSizes {
         how: &CompactSettings,
         range: SizeRange,
     ) -> Result<Option<PlannedView>, CommandError> {
-        let room = |start: usize| range.most.checked_sub(self.least_sizes.sum_from(start));
+        let room = |start: usize| range.max_tokens.checked_sub(self.least_sizes.sum_from(start));
         let is_enough = |start: usize| room(start).is_some_and(|room| room >= self.good_view(work, start));
         let borders = self.find_borders();
         let Some(mut at) = borders.iter().position(|&start| is_enough(start)).or(borders.len().checked_sub(1)) else {
@@ -187,7 +187,7 @@ impl MessageSizes {
                 let could_stay = self.sizes.sum_from(start).saturating_sub(self.least_sizes.sum_from(start));
                 found = Some(PlannedView { start, limit, most: Some(most), tokens });
                 let back = self.previous_border(&borders, at, unused.saturating_sub(could_stay));
-                if back == at || unused < could_stay + (range.most - range.least) {
+                if back == at || unused < could_stay + (range.max_tokens - range.min_tokens) {
                     break;
                 }
                 at = back;
@@ -240,7 +240,7 @@ impl MessageSizes {
             work,
             keep_recent,
             Chunking { size: NonZeroUsize::MAX, bounded_before: None },
-            &Rewrite::default(),
+            &TranscriptChanges::default(),
         )?
         else {
             return Ok(None);
@@ -248,7 +248,7 @@ impl MessageSizes {
         let mut how = how.clone();
         how.stage.max_view_tokens = most;
         let read = read_chunks(work, &how, &scope.chunks)?;
-        let said = read.iter().flat_map(|chunk| &chunk.said).filter(|said| said.speaker == "user");
+        let said = read.iter().flat_map(|chunk| &chunk.messages_to_summarize).filter(|said| said.speaker == "user");
         let whole = said.filter(|said| chars4_tokens(&said.text) <= WHOLE_PROMPT);
         let typed = whole.map(|said| fold_whitespace(&said.text)).collect();
         Ok(Some(OlderMessages { start, scope, read, typed }))
@@ -325,7 +325,7 @@ fn last_start(reading: &SessionReading, messages: &Messages, protections: &Prune
     let step = steps.take(protections.protect_steps as usize).last();
     let turns = find_turns(index, chain);
     let protected = turns.len().saturating_sub(protections.protect_turns as usize);
-    let turn = turns.get(protected).and_then(|turn| message_of(turn.places.start));
+    let turn = turns.get(protected).and_then(|turn| message_of(turn.chain_places.start));
     let newest = messages.groups.len().saturating_sub(1);
     [answer, step, turn].into_iter().flatten().fold(newest, usize::min)
 }

@@ -25,7 +25,7 @@ struct ParentPart {
     /// The length of its first line.
     header: u64,
     /// The byte at which it ends.
-    end: u64,
+    end_byte: u64,
 }
 
 /// The session in `input` with the lines of its parents before its own, where it is a fork of Codex; `input` itself where it is
@@ -49,7 +49,7 @@ pub(super) fn with_parents(mut input: SessionInput) -> Result<SessionInput, Comm
             .map_err(|problem| parent_error(&name, &of, problem))?;
         let header = first_line(&mut file).with_context(|| format!("read {}", path.display()))?;
         base = HistoryBase::of(&header);
-        parts.push(ParentPart { file, header: header.len() as u64, end: of.end_byte });
+        parts.push(ParentPart { file, header: header.len() as u64, end_byte: of.end_byte });
         seen.push(path);
     }
     input.file.seek(SeekFrom::Start(header.len() as u64)).with_context(|| format!("read {name}"))?;
@@ -142,7 +142,7 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
 fn join_parts(header: &[u8], parts: Vec<ParentPart>, mut own: &File) -> io::Result<File> {
     let mut whole = unnamed_file().map_err(io::Error::other)?;
     whole.write_all(&header_without_base(header))?;
-    for ParentPart { mut file, header, end } in parts.into_iter().rev() {
+    for ParentPart { mut file, header, end_byte: end } in parts.into_iter().rev() {
         file.seek(SeekFrom::Start(header))?;
         io::copy(&mut file.take(end.saturating_sub(header)), &mut whole)?;
     }

@@ -90,7 +90,7 @@ pub(super) fn open_file(path: Option<&Path>) -> io::Result<(File, InputStorage)>
         // A named pipe or `<(command)` has a path and can be read only once. Nobody may ever write to it.
         return Ok((while_waiting(|| spool_input(File::open(path)?))?, InputStorage::Piped));
     }
-    match Packing::of(path)? {
+    match Packing::detect_in(path)? {
         None => Ok((File::open(path)?, InputStorage::Own)),
         Some(_) => Ok((spool_input(File::open(path)?)?, InputStorage::Unpacked)),
     }

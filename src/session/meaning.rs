@@ -33,17 +33,17 @@ pub(crate) fn search_entries(
     meaning: Option<&MeaningSettings>,
     ui: &Ui,
 ) -> Result<(Vec<Hit>, Option<MeaningReport>), CommandError> {
-    let Some(meaning) = meaning else { return Ok((archive.search(query, &search_document)?, None)) };
+    let Some(meaning) = meaning else { return Ok((archive.search_words(query, &search_document)?, None)) };
     match rank_by_meaning(archive, query, meaning, ui)? {
         Ok((near, meant)) => {
             let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
-            Ok((fuse_rankings(archive.search(&ranked, &search_document)?, near, query.limit), Some(meant)))
+            Ok((fuse_rankings(archive.search_words(&ranked, &search_document)?, near, query.limit), Some(meant)))
         }
         Err(error) => {
             if let Some(error) = error {
                 ui.print_warning(format_args!("searching by words only: cannot {error}"));
             }
-            Ok((archive.search(query, &search_document)?, None))
+            Ok((archive.search_words(query, &search_document)?, None))
         }
     }
 }
@@ -62,7 +62,7 @@ fn rank_by_meaning(
         Err(error) => return Ok(Err(Some(error))),
     };
     let model = &meaning.server.model;
-    let mut missing = archive.find(&EntrySearch::WithoutVector(model, MOST_AT_ONCE + 1), &search_document)?;
+    let mut missing = archive.find_entries(&EntrySearch::WithoutVector(model, MOST_AT_ONCE + 1), &search_document)?;
     let has_more = missing.len() > MOST_AT_ONCE as usize;
     missing.truncate(MOST_AT_ONCE as usize);
     let mut redactor = meaning.secrets.new_redactor();
@@ -102,7 +102,7 @@ fn rank_by_meaning(
     };
     let ranked = Query { limit: query.limit.max(LEAST_RANKED), ..*query };
     let near = match vector {
-        Some(vector) => archive.find(&EntrySearch::Nearest(model, &vector, &ranked), &search_document)?,
+        Some(vector) => archive.find_entries(&EntrySearch::Nearest(model, &vector, &ranked), &search_document)?,
         None => Vec::new(),
     };
     let host = meaning.server.endpoint.host();

@@ -16,7 +16,7 @@ use crate::session::options::{ArchiveChoice, Estimate, RewriteSettings, RunMode}
 use crate::session::rollout::refuse_session;
 use crate::session::write::probe_destination;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Rewrite, title_of};
+use ctxc_core::apply::{TranscriptChanges, title_of};
 use ctxc_store::Archive;
 use ctxc_transcript::session::project_folder_name;
 use ctxc_transcript::text::{Digest, Tokens};
@@ -57,11 +57,11 @@ pub(crate) enum ResultIdentity {
 impl<'a> OpenSession<'a> {
     /// Reads the session, and warns about a broken chain.
     pub(crate) fn open(settings: &'a RewriteSettings, ui: &'a Ui) -> Result<Self, CommandError> {
-        Self::of(settings, SessionReading::of(&settings.source, ui)?, ui)
+        Self::from_reading(settings, SessionReading::read(&settings.source, ui)?, ui)
     }
 
     /// Opens a session that has been read.
-    pub(crate) fn of(
+    pub(crate) fn from_reading(
         settings: &'a RewriteSettings,
         mut reading: SessionReading,
         ui: &'a Ui,
@@ -168,10 +168,10 @@ impl<'a> OpenSession<'a> {
         probe_destination(&self.settings.output, &self.reading)
     }
 
-    /// The size of the context after `rewrite` alone, without its consequences.
-    pub(crate) fn size_of_stages(&self, rewrite: &Rewrite) -> Tokens {
+    /// The size of the context after `changes` alone, without its consequences.
+    pub(crate) fn size_of_stages(&self, changes: &TranscriptChanges) -> Tokens {
         self.chosen_calibration()
-            .context_size(rewrite.remaining_totals(&self.reading.index, &self.reading.chain).context_tokens())
+            .context_size(changes.remaining_totals(&self.reading.index, &self.reading.chain).context_tokens())
     }
 
     /// The context usage in `outcome`, by the estimate that the user asked for.

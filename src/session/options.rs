@@ -168,7 +168,7 @@ impl CompactDefaults {
         let limit = self.limit.unwrap_or_else(|| Tokens((window.0 / 50).div_ceil(STEP).max(1) * STEP));
         summaries.summarizing.limit = limit;
         summaries.stage.max_summary_tokens = limit.0;
-        summaries.stage.budget_tokens = self.budget.map(|budget| budget.of(window.0));
+        summaries.stage.budget_tokens = self.budget.map(|budget| budget.share_of(window.0));
         summaries
     }
 }
@@ -197,7 +197,7 @@ impl Fraction {
         clippy::cast_precision_loss,
         reason = "the part is above 0 and up to 1, and no context window comes near 2^52 tokens"
     )]
-    pub(crate) fn of(self, whole: u64) -> u64 {
+    pub(crate) fn share_of(self, whole: u64) -> u64 {
         ((whole as f64 * self.0).round() as u64).max(1)
     }
 
@@ -228,9 +228,9 @@ pub(crate) enum ContextTarget {
 
 impl ContextTarget {
     /// The size in a context window of `window`.
-    pub(crate) fn of(self, window: Tokens) -> Tokens {
+    pub(crate) fn tokens_in(self, window: Tokens) -> Tokens {
         match self {
-            Self::Share(share) => Tokens(share.of(window.0)),
+            Self::Share(share) => Tokens(share.share_of(window.0)),
             Self::Tokens(tokens) => tokens,
         }
     }
@@ -340,7 +340,7 @@ mod tests {
     fn parts_are_read_as_numbers_and_as_percentages() {
         for (text, of_200k) in [("0.85", 170_000), ("60%", 120_000), ("1", 200_000), ("100%", 200_000), ("0.5%", 1_000)]
         {
-            assert_eq!(Fraction::from_str(text).unwrap().of(200_000), of_200k, "{text}");
+            assert_eq!(Fraction::from_str(text).unwrap().share_of(200_000), of_200k, "{text}");
         }
         for text in ["", "%", "0", "0%", "101%", "1.1", "-5%", "60 %", "NaN", "nan%", "inf"] {
             assert_eq!(

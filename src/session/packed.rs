@@ -33,7 +33,7 @@ impl Packing {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn of(path: &Path) -> io::Result<Option<Self>> {
+    pub(crate) fn detect_in(path: &Path) -> io::Result<Option<Self>> {
         // A pipe can be read only once.
         if !path.metadata()?.is_file() {
             return Ok(None);

@@ -18,7 +18,7 @@ use crate::session::open::OpenSession;
 use crate::session::rewrite::OperationIntent;
 use crate::session::rollout::refuse_cutting;
 use ctxc_core::apply::{
-    NamedItems, PickedLines, PickedPart, ReadingOrder, Rewrite, SummaryHead, ThinkingReach, each_shown_text,
+    NamedItems, PickedLines, PickedPart, ReadingOrder, SummaryHead, ThinkingReach, TranscriptChanges, each_shown_text,
     find_named, pick_copies, pick_lines, read_shown_texts,
 };
 use ctxc_core::plan::{Roles, Target};
@@ -76,10 +76,10 @@ pub(crate) fn pick_session(
             .with_hint("only sessions of Claude Code can; pick from one session of another agent at a time"));
     }
     let rows: Vec<PickedSession> = readings.iter().zip(&picked).map(|(reading, it)| source_row(reading, it)).collect();
-    if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.gone.is_empty())) {
+    if let ([row], true) = (rows.as_slice(), picked.first().is_some_and(|it| it.other_lines.is_empty())) {
         let why = format!("all {} are picked", count_noun(row.of_messages, "message"));
-        let nothing = work.carry_out_plan(
-            Rewrite::default(),
+        let nothing = work.apply_changes(
+            TranscriptChanges::default(),
             ThinkingReach::BehindChange,
             OperationIntent::without_calls("pick", &why),
         )?;
@@ -92,7 +92,7 @@ pub(crate) fn pick_session(
     let n_stored = reading.render_input(None).n_stored();
     let edits = match &*picked {
         // A head before the first line leads to the rest only if the conversation begins with that line.
-        [only] if reading.index.preserved.is_empty() && only.first_kept_line() == only.kept.iter().next() => {
+        [only] if reading.index.preserved.is_empty() && only.first_kept_line() == only.kept_lines.iter().next() => {
             reading.name_errors(pick_lines(reading.transcript(), only, head, &reading.past.lines, n_stored))?
         }
         _ => {
@@ -102,9 +102,9 @@ pub(crate) fn pick_session(
             pick_copies(reading.transcript(), &parts, head, &session, lines, n_stored).map_err(anyhow::Error::from)?
         }
     };
-    let rewrite = draft_edits(work, edits, &Rewrite::default())?;
-    let outcome = work.carry_out_plan(
-        rewrite,
+    let changes = draft_edits(work, edits, &TranscriptChanges::default())?;
+    let outcome = work.apply_changes(
+        changes,
         ThinkingReach::BehindChange,
         OperationIntent::without_calls("pick", "nothing is left out"),
     )?;

@@ -11,9 +11,9 @@ use crate::session::compact::compact_conversation;
 use crate::session::compress::{ShortenedTasks, read_selected_tasks, shorten_tasks};
 use crate::session::open::OpenSession;
 use crate::session::options::{CompactSettings, CompactTrigger, EngineChoice, RunMode, SummarySettings};
-use crate::session::shrink::plan_calls;
+use crate::session::run_tasks::plan_calls;
 use ctxc_core::apply::{
-    CompressTasks, PruneSelection, Rewrite, ThinkingReach, ThinkingRule, prune_transcript, text_beginning,
+    CompressTasks, PruneSelection, ThinkingReach, ThinkingRule, TranscriptChanges, prune_transcript, text_beginning,
     truncate_transcript,
 };
 use ctxc_core::plan::{
@@ -31,7 +31,7 @@ pub(crate) struct Pipeline<'a, 'w> {
     /// The settings for summaries; `None` if no stage compacts.
     summaries: Option<&'a CompactSettings>,
     sizes: SizeMeasure,
-    pub(crate) rewrite: Rewrite,
+    pub(crate) changes: TranscriptChanges,
     pub(crate) reach: ThinkingReach,
     /// The size of the context now.
     pub(crate) size: Tokens,
@@ -53,8 +53,8 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         summaries: Option<&'a CompactSettings>,
         sizes: SizeMeasure,
     ) -> Result<Self, CommandError> {
-        let (rewrite, reach) = (Rewrite::default(), ThinkingReach::BehindChange);
-        let mut pipeline = Self { work, engine, summaries, sizes, rewrite, reach, size: Tokens::ZERO };
+        let (changes, reach) = (TranscriptChanges::default(), ThinkingReach::BehindChange);
+        let mut pipeline = Self { work, engine, summaries, sizes, changes, reach, size: Tokens::ZERO };
         pipeline.size = pipeline.measure_size()?;
         Ok(pipeline)
     }
@@ -70,8 +70,8 @@ impl<'a, 'w> Pipeline<'a, 'w> {
 
     fn measure_size(&self) -> Result<Tokens, CommandError> {
         match self.sizes {
-            SizeMeasure::WithWhatFollows => self.work.size_with_consequences(&self.rewrite, self.reach),
-            SizeMeasure::OfStages => Ok(self.work.size_of_stages(&self.rewrite)),
+            SizeMeasure::WithWhatFollows => self.work.size_with_consequences(&self.changes, self.reach),
+            SizeMeasure::OfStages => Ok(self.work.size_of_stages(&self.changes)),
         }
     }
 
@@ -91,7 +91,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
             reading.transcript(),
             &pruning,
             &settings.archive_ref,
-            &mut self.rewrite,
+            &mut self.changes,
         ))?;
         if pruned.keeps_dead {
             ui.print_warning("inactive entries are kept: the newest message is one of them");
@@ -107,7 +107,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let turns = find_turns(&reading.index, &reading.chain);
         let selection = compress_selection(stage);
         let CompressTasks { mut tasks, .. } =
-            read_selected_tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.rewrite)?;
+            read_selected_tasks(self.work, &turns, &selection, Tokens(stage.min_tokens), &self.changes)?;
         if let Some(texts) = &stage.texts {
             tasks = keep_planned(tasks, texts);
         }
@@ -115,13 +115,13 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         if self.work.settings.mode == RunMode::Show {
             for task in &tasks {
                 let saved = task.tokens.0.cast_signed() - task.target.0.cast_signed();
-                self.rewrite.note_saved(task.line, saved.max(0));
+                self.changes.note_saved(task.line, saved.max(0));
             }
             let calls = add_calls(&mut texts, plan_calls(&tasks, self.engine, &self.work.settings.keep)?);
             return Ok(StageEffect::Compressed { compressed: tasks.len() as u64, left: 0, calls, texts });
         }
         let ShortenedTasks { outcomes, calls } =
-            shorten_tasks(self.work, &tasks, self.engine, None, &mut self.rewrite)?;
+            shorten_tasks(self.work, &tasks, self.engine, None, &mut self.changes)?;
         for (text, outcome) in texts.iter_mut().zip(&outcomes) {
             text.outcome = TaskResult::of(outcome);
         }
@@ -142,9 +142,9 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let summaries = CompactSettings { summarizing, stage: stage.clone() };
         let trigger = if stage.budget_tokens.is_some() { CompactTrigger::OverBudget } else { CompactTrigger::Always };
         let size = self.size;
-        let rewrite = std::mem::take(&mut self.rewrite);
-        let (rewrite, compacted) = compact_conversation(self.work, &summaries, trigger, size, rewrite)?;
-        self.rewrite = rewrite;
+        let changes = std::mem::take(&mut self.changes);
+        let (changes, compacted) = compact_conversation(self.work, &summaries, trigger, size, changes)?;
+        self.changes = changes;
         Ok(StageEffect::Compacted(Box::new(compacted)))
     }
 
@@ -153,7 +153,7 @@ impl<'a, 'w> Pipeline<'a, 'w> {
         let strategy = TopDownTruncation::new(Tokens(stage.target_tokens), self.work.chosen_calibration());
         let thinking = ThinkingRule { policy: settings.thinking, reach: self.reach };
         let truncated =
-            reading.name_errors(truncate_transcript(reading.transcript(), &strategy, thinking, &mut self.rewrite))?;
+            reading.name_errors(truncate_transcript(reading.transcript(), &strategy, thinking, &mut self.changes))?;
         let lowest = truncated.truncation.size;
         if strategy.is_out_of_reach(lowest) {
             return Err(unreachable_target(strategy.target, lowest)

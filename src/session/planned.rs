@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reading::SessionReading;
-use ctxc_core::apply::{Rewrite, Savings, ThinkingReach, drop_derived_changes, own_edits};
+use ctxc_core::apply::{Savings, ThinkingReach, TranscriptChanges, drop_derived_changes, own_edits};
 use ctxc_core::version::{LineAddress, OperationEdits, ThinkingPolicy};
 use ctxc_store::{Cut, Record};
 use ctxc_transcript::LineNo;
@@ -30,24 +30,24 @@ impl From<OperationEdits> for PlannedOperation {
 }
 
 impl PlannedOperation {
-    /// The operation that makes the changes of `rewrite` to the session as `reading` has it.
+    /// The operation that makes the changes of `changes` to the session as `reading` has it.
     pub(super) fn of(
-        mut rewrite: Rewrite,
+        mut changes: TranscriptChanges,
         reach: ThinkingReach,
         thinking: ThinkingPolicy,
         reading: &SessionReading,
     ) -> Self {
         let lines = &reading.past.lines;
-        drop_derived_changes(&mut rewrite, lines);
-        let own = own_edits(&reading.index, &rewrite, lines);
+        drop_derived_changes(&mut changes, lines);
+        let own = own_edits(&reading.index, &changes, lines);
         let edits =
             if reading.past.pending.is_empty() { own } else { [reading.past.pending.as_slice(), &own].concat() };
         let removes_all_thinking = reach == ThinkingReach::Everywhere;
         let edits = OperationEdits { removes_all_thinking, thinking, ..reading.operation_with(edits) };
-        let without_edit = |line: LineNo| !rewrite.edits.contains_key(&line) && !rewrite.dropped.contains(line);
-        let expected = rewrite.saved.iter().filter(|(line, _)| without_edit(**line));
+        let without_edit = |line: LineNo| !changes.edits.contains_key(&line) && !changes.dropped.contains(line);
+        let expected = changes.saved.iter().filter(|(line, _)| without_edit(**line));
         let expected = expected.filter_map(|(line, saved)| Some((lines.get(*line).0?, *saved))).collect();
-        let Rewrite { saved, cuts, records, .. } = rewrite;
+        let TranscriptChanges { saved, cuts, records, .. } = changes;
         let cuts = cuts.into_values().flatten().filter(|cut| !cut.name.is_empty()).collect();
         let measured = if reading.is_composed() { Savings::default() } else { saved };
         Self { edits, measured, expected, cuts, records }

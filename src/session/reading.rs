@@ -159,7 +159,7 @@ impl SessionReading {
     }
 
     /// Opens and indexes the session that a SESSION argument names.
-    pub(crate) fn of(found: &FoundSession, ui: &Ui) -> Result<Self, CommandError> {
+    pub(crate) fn read(found: &FoundSession, ui: &Ui) -> Result<Self, CommandError> {
         if *found == FoundSession::StandardInput {
             ui.say_reading_stdin();
         }
@@ -209,7 +209,7 @@ impl SessionReading {
         }
     }
 
-    /// As [`Self::of`], limited to the first `len` bytes of a file.
+    /// As [`Self::read`], limited to the first `len` bytes of a file.
     pub(crate) fn of_part(input: SessionInput, len: u64, ui: &Ui) -> Result<Self, CommandError> {
         Self::of_input(input, len, len, ui)
     }
@@ -294,7 +294,7 @@ impl SessionReading {
 
     /// Loads the figures that `archive` has of the session and of the one that it was made from.
     pub(crate) fn load_figures(&mut self, archive: &dyn Archive) {
-        self.inherited = self.path.as_deref().and_then(|path| InheritedFigures::of(archive, path));
+        self.inherited = self.path.as_deref().and_then(|path| InheritedFigures::read_from_archive(archive, path));
         self.lowered_from = figures::lowered_from(archive, &self.file, &self.index, &self.chain);
     }
 

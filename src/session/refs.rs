@@ -37,7 +37,7 @@ pub(crate) enum SortOrder {
 
 /// Lists the items of the session that was read.
 pub(crate) fn list_items(request: &RefsRequest, mut reading: SessionReading) -> Result<Refs, CommandError> {
-    let summaries = SummarizedItems::of(request, &mut reading);
+    let summaries = SummarizedItems::read_from_archive(request, &mut reading);
     let calls = reading.name_errors(read_calls(reading.transcript(), &Protections::default()))?;
     let mut rows = reading.name_errors(call_rows(&reading, &calls, &summaries))?;
     rows.retain(|row| request.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(&row.tool)));
@@ -64,7 +64,7 @@ struct SummarizedItems {
 
 impl SummarizedItems {
     /// An archive that cannot be read counts as none.
-    fn of(request: &RefsRequest, reading: &mut SessionReading) -> Self {
+    fn read_from_archive(request: &RefsRequest, reading: &mut SessionReading) -> Self {
         let archive = request.archive.as_deref().and_then(|url| archives::open_existing(url).ok());
         let Some(archive) = archive else { return Self::default() };
         if reading.past.known.is_none() && reading.recognise_in(&*archive).is_err() {
@@ -72,10 +72,10 @@ impl SummarizedItems {
         }
         let Ok(lineage) = read_lineage(&reading.past.history, &*archive) else { return Self::default() };
         let open = open_cuts(&lineage);
-        let uuids = open.iter().filter(|cut| cut.call.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
+        let uuids = open.iter().filter(|cut| cut.call_id.is_none()).map(|cut| IdHash::of(cut.uuid.as_bytes()));
         let lines: HashMap<IdHash, LineNo> = Index::lines_by_uuid(&reading.index, uuids);
         // Shortened parameters leave the result as it is.
-        let calls = open.into_iter().filter(|cut| cut.rule != "inputs").filter_map(|cut| cut.call);
+        let calls = open.into_iter().filter(|cut| cut.rule != "inputs").filter_map(|cut| cut.call_id);
         Self { calls: calls.collect(), texts: lines.into_values().collect() }
     }
 }

@@ -5,8 +5,8 @@ use super::open::{OpenSession, ResultIdentity};
 use super::planned::PlannedOperation;
 use crate::session::options::OutputChoice;
 use ctxc_core::apply::{
-    ComposedSession, Consequences, Gauge, RebasedSession, RenderInput, Rewrite, ThinkingReach, ThinkingRemoved,
-    ThinkingRule, follow_up, recorded_context, unchanged_tokens,
+    ComposedSession, Consequences, Gauge, RebasedSession, RenderInput, ThinkingReach, ThinkingRemoved, ThinkingRule,
+    TranscriptChanges, follow_up, recorded_context, unchanged_tokens,
 };
 use ctxc_core::version::{History, SessionIdsHash, ThinkingPolicy, title_line};
 use ctxc_transcript::text::Tokens;
@@ -17,10 +17,10 @@ pub(super) struct Rendering {
     /// The lines that are rendered.
     pub(super) rebased: RebasedSession,
     /// The changes to them.
-    pub(super) rewrite: Rewrite,
+    pub(super) changes: TranscriptChanges,
     pub(super) consequences: Consequences,
     /// The visible content before the consequences.
-    pub(super) left: Totals,
+    pub(super) totals_left: Totals,
 }
 
 impl Rendering {
@@ -31,25 +31,25 @@ impl Rendering {
         }
         let thinking = self.consequences.thinking.tokens.0.cast_signed();
         let closing = self.consequences.closing.0.cast_signed();
-        self.rewrite.saved.values().sum::<i64>() + self.rewrite.already_saved + thinking - closing
+        self.changes.saved.values().sum::<i64>() + self.changes.already_saved + thinking - closing
     }
 }
 
 impl OpenSession<'_> {
-    /// The size of the context if `rewrite` were carried out now, with all consequences and with the edits that are already
+    /// The size of the context if `changes` were carried out now, with all consequences and with the edits that are already
     /// planned, in the estimate that the user asked for.
     pub(crate) fn size_with_consequences(
         &self,
-        rewrite: &Rewrite,
+        changes: &TranscriptChanges,
         reach: ThinkingReach,
     ) -> Result<Tokens, CommandError> {
         let (index, chain) = (&self.reading.index, &self.reading.chain);
         // An empty rewrite has no consequences, and finding consequences takes another pass over the file.
-        if rewrite.is_nothing() && self.reading.past.pending.is_empty() && reach == ThinkingReach::BehindChange {
-            return Ok(self.chosen_calibration().context_size(rewrite.remaining_totals(index, chain).context_tokens()));
+        if changes.is_nothing() && self.reading.past.pending.is_empty() && reach == ThinkingReach::BehindChange {
+            return Ok(self.chosen_calibration().context_size(changes.remaining_totals(index, chain).context_tokens()));
         }
-        let mut planned = PlannedOperation::of(rewrite.clone(), reach, self.settings.thinking, &self.reading);
-        let Rendering { consequences, left, .. } = self.render(&mut planned)?;
+        let mut planned = PlannedOperation::of(changes.clone(), reach, self.settings.thinking, &self.reading);
+        let Rendering { consequences, totals_left: left, .. } = self.render(&mut planned)?;
         Ok(self.chosen_calibration().context_size(consequences.expected_totals(left).context_tokens()))
     }
 
@@ -60,7 +60,12 @@ impl OpenSession<'_> {
         if planned.edits.is_nothing() && planned.expected.is_empty() {
             let rebased = made.as_read()?;
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
-            return Ok(Rendering { rebased, rewrite: Rewrite::default(), consequences: Consequences::default(), left });
+            return Ok(Rendering {
+                rebased,
+                changes: TranscriptChanges::default(),
+                consequences: Consequences::default(),
+                totals_left: left,
+            });
         }
         let mut history = reading.past.history.with_operation(std::mem::take(&mut planned.edits));
         let rendering = self.render_newest(&mut history, planned, made);
@@ -76,10 +81,10 @@ impl OpenSession<'_> {
         made: RenderInput<'_>,
     ) -> Result<Rendering, CommandError> {
         if let Some(rebased) = made.find_recorded(history, &self.rendered)? {
-            let mut rewrite = Rewrite::default();
-            self.set_session_id(&mut rewrite);
+            let mut changes = TranscriptChanges::default();
+            self.set_session_id(&mut changes);
             let left = Totals::of(&rebased.composed.index, &rebased.composed.chain);
-            return Ok(Rendering { rebased, rewrite, consequences: Consequences::default(), left });
+            return Ok(Rendering { rebased, changes, consequences: Consequences::default(), totals_left: left });
         }
         let mut rebased = made.rebase_session(history, &planned.measured)?;
         // An undo has no edits of its own, so its policy on thinking applies to everything that is rendered.
@@ -90,36 +95,36 @@ impl OpenSession<'_> {
             newest.edits.extend(answers);
             rebased = made.rebase_session(history, &planned.measured)?;
         }
-        let mut rewrite = std::mem::take(&mut rebased.composed.rewrite);
+        let mut changes = std::mem::take(&mut rebased.composed.changes);
         for (address, saved) in &planned.expected {
             if let Some(line) = rebased.base.layout.line_of(address) {
-                rewrite.note_saved(line, *saved);
+                changes.note_saved(line, *saved);
             }
         }
         let everywhere = history.active_operations().any(|operation| operation.removes_all_thinking);
         let reach = if everywhere { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
         let policy = history.thinking_policy().max(at_least);
-        rewrite.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
+        changes.policies.values_mut().for_each(|policy| *policy = at_least.max(*policy));
         let ComposedSession { index, chain, stored, runs, .. } = &rebased.composed;
         let calibration =
             if rebased.base.is_source { self.calibration } else { Calibration::learn_from_usage(index, stored) };
-        let left = rewrite.remaining_totals(index, chain);
+        let left = changes.remaining_totals(index, chain);
         let consequences = self.reading.name_errors(follow_up(
             Transcript { file: &rebased.base.file, index, chain },
             &calibration,
             ThinkingRule { policy, reach },
             runs,
-            &mut rewrite,
+            &mut changes,
         ))?;
         if !rebased.base.is_source {
-            self.set_session_id(&mut rewrite);
+            self.set_session_id(&mut changes);
         }
-        Ok(Rendering { rebased, rewrite, consequences, left })
+        Ok(Rendering { rebased, changes, consequences, totals_left: left })
     }
 
     /// Gives the result the session id of the file, with the title that ctxc gave it, or that of the source. A new session
     /// gets its id and its title later.
-    fn set_session_id(&self, rewrite: &mut Rewrite) {
+    fn set_session_id(&self, changes: &mut TranscriptChanges) {
         let Some(known) = self.reading.past.known.as_ref() else { return };
         let Some(version) = known.version.as_ref() else { return };
         match (&self.settings.output, self.identity) {
@@ -127,12 +132,12 @@ impl OpenSession<'_> {
             (_, ResultIdentity::Source) => {
                 let is_other =
                     |id: &String| known.state.session_ids != SessionIdsHash::of(id) || self.reading.has_grown();
-                rewrite.session = version.source_session.clone().filter(is_other);
+                changes.session = version.source_session.clone().filter(is_other);
             }
             (_, ResultIdentity::File) => {
                 let Some(id) = &version.session else { return };
-                rewrite.appended.extend(version.own_title().map(|title| title_line(id, &title)));
-                rewrite.session = Some(id.clone());
+                changes.appended.extend(version.own_title().map(|title| title_line(id, &title)));
+                changes.session = Some(id.clone());
             }
         }
     }
@@ -140,7 +145,7 @@ impl OpenSession<'_> {
     /// The consequences of `rendering` compared with the file that was read, which already contains those of earlier
     /// operations.
     pub(super) fn consequences_for_file(&self, rendering: &Rendering) -> Result<Consequences, CommandError> {
-        let Rendering { rebased, rewrite, consequences, left } = rendering;
+        let Rendering { rebased, changes, consequences, totals_left: left } = rendering;
         let (consequences, left, reading) = (*consequences, *left, &self.reading);
         if rebased.base.is_source {
             return Ok(consequences);
@@ -151,7 +156,7 @@ impl OpenSession<'_> {
         };
         let before = thinking(&reading.index, &mut reading.chain.lines.iter().copied());
         let goes = |line: &LineNo| {
-            rewrite.dropped.contains(*line) || rewrite.edits.contains_key(line) && !rewrite.unseen.contains(*line)
+            changes.dropped.contains(*line) || changes.edits.contains_key(line) && !changes.unseen.contains(*line)
         };
         let after = thinking(index, &mut chain.lines.iter().copied().filter(|line| !goes(line)));
         let left = consequences.expected_totals(left);
@@ -174,7 +179,7 @@ impl OpenSession<'_> {
         };
         let recorded = recorded_context(read)?;
         let gauge = consequences.gauge.map(|gauge| Gauge { before: recorded.unwrap_or(gauge.before), ..gauge });
-        let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, rewrite)?;
+        let unchanged = unchanged_tokens(read, Transcript { file: &rebased.base.file, index, chain }, changes)?;
         Ok(Consequences { thinking: removed, gauge, unchanged, ..consequences })
     }
 }

@@ -10,7 +10,8 @@ use crate::report::repair::{LeftProblem, MendedProblem, RepairedSession};
 use crate::session::open::OpenSession;
 use crate::session::rewrite::OperationIntent;
 use ctxc_core::apply::{
-    Mend, PlannedMend, Problem, ProblemKind, Rewrite, ThinkingReach, check_transcript, new_problems, plan_mends,
+    Mend, PlannedMend, Problem, ProblemKind, ThinkingReach, TranscriptChanges, check_transcript, new_problems,
+    plan_mends,
 };
 use ctxc_core::version::{Edit, LineAddress};
 use ctxc_transcript::{Format, LineNo};
@@ -33,7 +34,7 @@ pub(crate) fn repair_session(
                 "only the damage of Claude Code's sessions is known; `ctxc check` names the problems of others",
             ));
     }
-    let origins = LineOrigins::of(&work);
+    let origins = LineOrigins::trace_lines(&work);
     work.reading.past.repairs = true;
     let mut tried: HashSet<(ProblemKind, u64, u32)> = HashSet::new();
     let mut mended = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn repair_session(
                 .iter()
                 .map(|it| MendedProblem::new(&it.problem, it.mend, origins.source_line(&work, it.problem.line))),
         );
-        draft_edits(&mut work, edits, &Rewrite::default())?;
+        draft_edits(&mut work, edits, &TranscriptChanges::default())?;
     }
     let mut reach = thinking;
     let mut left = Vec::new();
@@ -72,7 +73,7 @@ pub(crate) fn repair_session(
         }
     }
     let intent = OperationIntent::without_calls("repair", "no damage that can be repaired");
-    let outcome = work.carry_out_plan(Rewrite::default(), reach, intent)?;
+    let outcome = work.apply_changes(TranscriptChanges::default(), reach, intent)?;
     Ok(RepairedSession { outcome, mended, left })
 }
 
@@ -80,7 +81,7 @@ pub(crate) fn repair_session(
 struct LineOrigins(HashMap<LineAddress, LineNo>);
 
 impl LineOrigins {
-    fn of(work: &OpenSession<'_>) -> Self {
+    fn trace_lines(work: &OpenSession<'_>) -> Self {
         let reading = &work.reading;
         let lines = reading.index.lines();
         Self(lines.filter_map(|line| Some((reading.past.lines.get(line).0?, line))).collect())

@@ -51,7 +51,7 @@ pub(crate) fn restore_targets(
     for (row, cut) in rows.iter_mut().zip(&gone) {
         let Some(cut) = cut else { continue };
         row.outcome = RestoredOutcome::Failed;
-        row.items.push(restored_item(cut, &ReturnOutcome::Gone(Some(cut.last.clone()))));
+        row.items.push(restored_item(cut, &ReturnOutcome::Gone(Some(cut.last_operation.clone()))));
     }
     named.refuse_if_unmatched(rows.iter().map(|row| row.outcome != RestoredOutcome::NoMatch))?;
     let noted = returned.into_iter().filter_map(|it| match it {
@@ -68,7 +68,7 @@ pub(crate) fn restore_targets(
         !edits.gives_back.is_empty() && reading.past.history.with_operation(edits.clone()).active_edits().is_empty();
     let is_source = is_all && !reading.has_grown();
     drop(archive);
-    let outcome = work.rewrite(
+    let outcome = work.apply_operation(
         PlannedOperation { edits, cuts, ..PlannedOperation::default() },
         OperationIntent::without_calls("restore", why_unchanged(&rows)),
     )?;
@@ -107,7 +107,7 @@ fn resolve_places(
         NamedCuts::Nothing => Ok(Some(Vec::new())),
         NamedCuts::NotCut => Ok(None),
         NamedCuts::Cuts(places) => Ok(Some(places)),
-        NamedCuts::Several(places) => {
+        NamedCuts::Ambiguous(places) => {
             let is_message = matches!(spec.target, Target::Message(_));
             if is_message && matches == MatchPolicy::All {
                 return Ok(Some(places));
@@ -118,7 +118,7 @@ fn resolve_places(
                 ("tool calls", "give all digits of one of these")
             };
             let n_fitting = places.len();
-            let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.name.clone());
+            let rows = places.iter().filter_map(|at| open.get(*at)).map(|cut| cut.label.clone());
             Err(CommandError::from(anyhow!("`{}` matches {n_fitting} {what}, nothing was changed", spec.typed))
                 .with_hint(list_hint(hint, rows)))
         }
@@ -162,6 +162,6 @@ fn restored_item(cut: &OpenCut, returned: &ReturnOutcome) -> RestoredItem {
         }
         ReturnOutcome::Gone(by) => (ItemOutcome::Gone { by: by.clone() }, None),
     };
-    let (name, rule, operation) = (cut.name.clone(), cut.rule.clone(), cut.last.clone());
+    let (name, rule, operation) = (cut.label.clone(), cut.rule.clone(), cut.last_operation.clone());
     RestoredItem { name, rule, operation, outcome, tokens }
 }

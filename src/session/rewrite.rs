@@ -10,7 +10,7 @@ use super::open::OpenSession;
 use super::planned::PlannedOperation;
 use super::reading::SessionReading;
 use super::render::Rendering;
-use crate::report::deposit::DepositSize;
+use crate::report::deposit::NewContentSize;
 use crate::report::outcome::{BeforeAfter, LiveTokens, Outcome};
 use crate::report::resume::resume_command;
 use crate::report::size::format_rounded;
@@ -21,7 +21,7 @@ use crate::session::write::{
     FreshSession, WriteInput, WriteJob, fresh_session, make_new_session, named_agent, undo_command,
 };
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{Rewrite, RewriteOutcome, ThinkingReach, has_placeholder, set_agent_id, unnamed_file};
+use ctxc_core::apply::{RewriteOutcome, ThinkingReach, TranscriptChanges, has_placeholder, set_agent_id, unnamed_file};
 use ctxc_core::version::{OperationEdits, ThinkingPolicy};
 use ctxc_store::OperationCost;
 use ctxc_transcript::session::subagent_id;
@@ -49,10 +49,10 @@ impl<'a> OperationIntent<'a> {
 }
 
 impl OpenSession<'_> {
-    /// Carries `plan` out with all that follows from it, as [`Self::rewrite`].
-    pub(crate) fn carry_out_plan(
+    /// Applies `plan` with all that follows from it, as [`Self::apply_operation`].
+    pub(crate) fn apply_changes(
         &mut self,
-        plan: Rewrite,
+        plan: TranscriptChanges,
         reach: ThinkingReach,
         intent: OperationIntent<'_>,
     ) -> Result<Outcome, CommandError> {
@@ -63,7 +63,7 @@ impl OpenSession<'_> {
         }
         refuse_changes(&self.reading, &plan)?;
         let planned = PlannedOperation::of(plan, reach, self.settings.thinking, &self.reading);
-        self.rewrite(planned, intent)
+        self.apply_operation(planned, intent)
     }
 
     /// Renders the session with the `planned` operation, checks and writes it. A dry run, or an operation without effect, only
@@ -71,7 +71,7 @@ impl OpenSession<'_> {
     ///
     /// # Errors
     /// When the result has a problem that its source has not, or cannot be written; then no session has changed.
-    pub(crate) fn rewrite(
+    pub(crate) fn apply_operation(
         &mut self,
         mut planned: PlannedOperation,
         intent: OperationIntent<'_>,
@@ -82,7 +82,7 @@ impl OpenSession<'_> {
         }
         let rendering = self.render(&mut planned)?;
         let followed = self.consequences_for_file(&rendering)?;
-        let Rendering { rebased, rewrite, consequences, left } = &rendering;
+        let Rendering { rebased, changes, consequences, totals_left: left } = &rendering;
         if self.settings.thinking == ThinkingPolicy::KeepLoop && consequences.thinking.kept_in_open_loop > 0 {
             self.ui.print_warning(
                 "the open tool loop keeps its thinking, which the API may reject after an edit; without --keep-loop the \
@@ -90,7 +90,7 @@ impl OpenSession<'_> {
             );
         }
         // An undo is an operation even where it brings nothing back.
-        let is_nothing = rewrite.is_nothing() && rebased.base.is_source && !is_undo;
+        let is_nothing = changes.is_nothing() && rebased.base.is_source && !is_undo;
         let as_is = Outcome {
             unchanged: is_nothing.then(|| intent.unchanged.to_owned()),
             thinking_removed: followed.thinking,
@@ -141,15 +141,15 @@ impl OpenSession<'_> {
         is_copy: bool,
     ) -> Result<WrittenResult, CommandError> {
         let saved = rendering.saved_tokens();
-        let Rendering { rebased, mut rewrite, .. } = rendering;
+        let Rendering { rebased, mut changes, .. } = rendering;
         let Self { settings, ui, reading, title, .. } = self;
         let format = reading.index.format;
         let fresh = fresh_session(&settings.output, reading.source_path(), format).filter(|_| !is_copy);
         if let Some(fresh) = &fresh {
-            make_new_session(verb, fresh, title, &mut rewrite);
+            make_new_session(verb, fresh, title, &mut changes);
         }
         if let Some(agent) = named_agent(&settings.output, fresh.as_ref(), reading.path.as_deref()) {
-            reading.name_errors(set_agent_id(&rebased.base.file, &rebased.composed.index, agent, &mut rewrite))?;
+            reading.name_errors(set_agent_id(&rebased.base.file, &rebased.composed.index, agent, &mut changes))?;
         }
         // A rollout of Codex is appended to: what it would be goes to a file of its own first.
         let end = match (&settings.output, format, reading.path.clone()) {
@@ -163,12 +163,12 @@ impl OpenSession<'_> {
         let output = if sink.is_some() { &OutputChoice::Stdout } else { &settings.output };
         let (keep, title) = (&settings.keep, title.clone());
         let job = WriteJob { verb, output, keep, fresh: fresh.as_ref(), title, is_copy, cost, sink };
-        let (mut done, deposit) = job.run(reading, WriteInput { rewrite: &rewrite, planned, saved, rebased }, ui)?;
+        let (mut done, deposit) = job.run(reading, WriteInput { changes: &changes, planned, saved, rebased }, ui)?;
         if let Some((path, end, result)) = end {
             end.append_result(&path, &result, verb, &mut done)?;
         }
         let mut after = Totals::of(&reading.index, &reading.chain);
-        rewrite.appended.iter().for_each(|line| after.add(line.as_bytes()));
+        changes.appended.iter().for_each(|line| after.add_entry(line.as_bytes()));
         if let ArchiveChoice::In(url) = &settings.keep {
             archives::warn_of_size(url, settings.keep_max, ui);
         }
@@ -189,7 +189,7 @@ impl OpenSession<'_> {
 /// A result that was written.
 struct WrittenResult {
     done: RewriteOutcome,
-    deposit: Option<DepositSize>,
+    deposit: Option<NewContentSize>,
     fresh: Option<FreshSession>,
     /// The active content of the result.
     after: Totals,

@@ -9,7 +9,7 @@ use super::error::CommandError;
 use super::reading::SessionReading;
 use crate::session::options::{Consent, OutputChoice, RewriteSettings, RunMode};
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::Rewrite;
+use ctxc_core::apply::TranscriptChanges;
 use ctxc_transcript::session::{forks_of, rollout_home};
 use ctxc_transcript::{Flags, Format, LineNo, read_line};
 
@@ -115,12 +115,12 @@ pub(crate) fn refuse_cutting(reading: &SessionReading) -> Result<(), CommandErro
 
 /// Refuses changes of a Codex session that its provider may reject: to output of the model, and to context that the
 /// client sends.
-pub(crate) fn refuse_changes(reading: &SessionReading, plan: &Rewrite) -> Result<(), CommandError> {
+pub(crate) fn refuse_changes(reading: &SessionReading, plan: &TranscriptChanges) -> Result<(), CommandError> {
     let index = &reading.index;
     if index.format != Format::Codex {
         return Ok(());
     }
-    let is_models = |line| index.record(line).message().is_some();
+    let is_models = |line| index.record(line).message_idx().is_some();
     let is_context = |line| reading.chain.is_live(line) && index.record(line).flags.any(Flags::META);
     if plan.dropped.iter().any(is_context) {
         return refuse_cutting(reading);

@@ -42,7 +42,7 @@ pub(crate) struct ScrubFiles {
     /// Those in which only the secrets of the others are masked.
     pub(crate) others: BTreeSet<PathBuf>,
     /// Those that are not changed.
-    pub(crate) left: BTreeMap<PathBuf, LeftReason>,
+    pub(crate) unchanged_files: BTreeMap<PathBuf, LeftReason>,
 }
 
 impl ScrubFiles {
@@ -70,7 +70,7 @@ impl ScrubFiles {
             ScrubScope::Stored => {
                 files.searched = ours;
                 let clients = data.into_iter().chain(settings).chain(sources);
-                files.left = clients.map(|path| (path, LeftReason::NotStored)).collect();
+                files.unchanged_files = clients.map(|path| (path, LeftReason::NotStored)).collect();
             }
             ScrubScope::AllProjects => {
                 files.searched = data.into_iter().chain(ours).chain(sources).collect();
@@ -78,7 +78,7 @@ impl ScrubFiles {
                     files.searched.extend(files_in(home).unwrap_or_default());
                     files.searched.extend(home.is_file().then(|| home.clone()));
                 }
-                files.left = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
+                files.unchanged_files = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
             }
             ScrubScope::Session(_) | ScrubScope::Project => {
                 let sessions = match (scope, places) {
@@ -93,7 +93,7 @@ impl ScrubFiles {
                 }
                 // Sessions of other scopes are theirs; what is written for all of them is not.
                 files.others = data.into_iter().filter(|path| !is_project(path)).collect();
-                files.left = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
+                files.unchanged_files = settings.into_iter().map(|path| (path, LeftReason::Settings)).collect();
             }
         }
         let backups: Vec<PathBuf> = files.searched.iter().flat_map(|path| backups_of(path)).collect();
@@ -110,7 +110,7 @@ impl ScrubFiles {
             let in_folder = path.ancestors().skip(1).filter_map(|folder| folder.file_name()?.to_str());
             session_id(path).into_iter().chain(in_folder).any(|id| running.contains(id))
         };
-        let left = &mut self.left;
+        let left = &mut self.unchanged_files;
         let mut leave = |path: &PathBuf| {
             let is_read_only = path.metadata().is_ok_and(|it| it.permissions().readonly());
             let reason = if is_running(path) { LeftReason::Running } else { LeftReason::ReadOnly };
@@ -121,13 +121,13 @@ impl ScrubFiles {
         self.others.retain(&mut leave);
         // A secret in them is one elsewhere too.
         self.searched.iter().for_each(|path| _ = leave(path));
-        let (searched, left) = (&self.searched, &mut self.left);
+        let (searched, left) = (&self.searched, &mut self.unchanged_files);
         left.retain(|path, reason| *reason != LeftReason::NotStored || !searched.contains(path));
     }
 
     /// The files that are changed.
     pub(crate) fn changed_files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.searched.iter().chain(&self.others).filter(|path| !self.left.contains_key(*path))
+        self.searched.iter().chain(&self.others).filter(|path| !self.unchanged_files.contains_key(*path))
     }
 }
 

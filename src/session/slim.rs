@@ -12,7 +12,7 @@ use crate::report::prune::PruneReport;
 use crate::session::open::OpenSession;
 use crate::session::options::{OutputChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
-use ctxc_core::apply::{PruneResult, PruneSelection, PrunedRow, Rewrite, ThinkingReach};
+use ctxc_core::apply::{PruneResult, PruneSelection, PrunedRow, ThinkingReach, TranscriptChanges};
 use ctxc_core::plan::{ExtraRemoval, PruneStage};
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::session::session_id;
@@ -49,12 +49,12 @@ fn slim_rollout(work: &mut OpenSession<'_>) -> Result<PruneReport, CommandError>
         work.probe_output()?;
     }
     refuse_by_form(&work.reading)?;
-    let mut rewrite = Rewrite::default();
-    let unchanged = plan_drops(&work.reading, &mut rewrite)?;
-    let bytes = rewrite.dropped.iter().map(|line| u64::from(work.reading.index.record(line).len)).sum();
-    let n_items = rewrite.dropped.iter().count() as u64;
+    let mut changes = TranscriptChanges::default();
+    let unchanged = plan_drops(&work.reading, &mut changes)?;
+    let bytes = changes.dropped.iter().map(|line| u64::from(work.reading.index.record(line).len)).sum();
+    let n_items = changes.dropped.iter().count() as u64;
     let intent = OperationIntent::without_calls("slim", unchanged);
-    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
+    let outcome = work.apply_changes(changes, ThinkingReach::BehindChange, intent)?;
     if outcome.backup.is_some() && outcome.operation.is_some() {
         work.ui.print_hint("the backup takes as much of the disk as before; `ctxc clean --older-than 0h` removes it");
     }
@@ -92,7 +92,7 @@ fn refuse_by_form(reading: &SessionReading) -> Result<(), CommandError> {
 }
 
 /// Plans to drop what Codex does not read; returns the reason to report if that is nothing.
-fn plan_drops(reading: &SessionReading, rewrite: &mut Rewrite) -> Result<&'static str, CommandError> {
+fn plan_drops(reading: &SessionReading, changes: &mut TranscriptChanges) -> Result<&'static str, CommandError> {
     let (index, name) = (&reading.index, &reading.name);
     let refuse = |line: LineNo, what: &str, hint: &'static str| {
         Err(CommandError::from(anyhow!("{name}:{}: {what}", line.one_based())).with_hint(hint))
@@ -135,7 +135,7 @@ fn plan_drops(reading: &SessionReading, rewrite: &mut Rewrite) -> Result<&'stati
     let is_item = |line| index.record(line).kind.is_chained() && !is_prompt(line);
     let is_read = |line: LineNo| line >= newest || line >= start && (line < turn || !is_item(line));
     for line in index.lines().skip(1).filter(|line| !is_read(*line)) {
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     }
     Ok("nothing precedes what Codex reads")
 }

@@ -111,7 +111,7 @@ fn summary_error(
 ) -> CommandError {
     let kept = cached_results_hint(n_cached);
     match failure {
-        SummaryError::Interrupted => CommandError::interrupted().with_hint(kept),
+        SummaryError::Interrupted => CommandError::interrupted_error().with_hint(kept),
         SummaryError::Engine(at, mut cause) => {
             let host = asking.map(|asking| format!(" by {}", asking.server.endpoint.host())).unwrap_or_default();
             let place = format!("summarize part {} of {n_chunks}{host}", at + 1);

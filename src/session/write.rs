@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::error::CommandError;
 use super::planned::PlannedOperation;
 use super::reading::SessionReading;
-use crate::report::deposit::DepositSize;
+use crate::report::deposit::NewContentSize;
 use crate::report::outcome::Outcome;
 use crate::report::resume::{is_among_projects, resume_command};
 use crate::report::size::count_noun;
@@ -21,8 +21,8 @@ use crate::terminal::ui::Ui;
 use ctxc_core::apply;
 use ctxc_core::apply::shell_word;
 use ctxc_core::apply::{
-    ArchiveWrite, BaseFile, Destination, OperationInfo, RebasedSession, ReplacedSession, Rewrite, RewriteOutcome,
-    SourceState, carry_out,
+    ArchiveWrite, BaseFile, Destination, OperationInfo, RebasedSession, ReplacedSession, RewriteOutcome, SourceState,
+    TranscriptChanges, write_changes,
 };
 use ctxc_core::version;
 use ctxc_core::version::{DepositedSession, KeptSession, RenderRecorder, StandIns};
@@ -73,16 +73,16 @@ pub(crate) fn fresh_session(output: &OutputChoice, path: Option<&Path>, format: 
 }
 
 /// Makes the result of `verb` a new session: with its own id, and a title for the picker made from `title`.
-pub(crate) fn make_new_session(verb: &str, fresh: &FreshSession, title: &str, rewrite: &mut Rewrite) {
+pub(crate) fn make_new_session(verb: &str, fresh: &FreshSession, title: &str, changes: &mut TranscriptChanges) {
     // A subagent stays one of its session, and its description is its title.
     if subagent_id(&fresh.path).is_some() {
         return;
     }
     // pi shows the first prompt, and a line behind the last one would be where it goes on.
     if fresh.format == Format::Claude {
-        rewrite.appended.push(title_line(&fresh.id, &title_after(verb, title)));
+        changes.appended.push(title_line(&fresh.id, &title_after(verb, title)));
     }
-    rewrite.session = Some(fresh.id.clone());
+    changes.session = Some(fresh.id.clone());
 }
 
 /// The id of the subagent that the file written by `output` is named after; `source` is replaced in place.
@@ -131,7 +131,7 @@ pub(crate) struct WriteJob<'a> {
 
 /// The content to write.
 pub(crate) struct WriteInput<'a> {
-    pub(crate) rewrite: &'a Rewrite,
+    pub(crate) changes: &'a TranscriptChanges,
     pub(crate) planned: PlannedOperation,
     /// The visible `chars4` tokens saved compared with the session without operations.
     pub(crate) saved: i64,
@@ -146,8 +146,8 @@ impl WriteJob<'_> {
         reading: &mut SessionReading,
         mut result: WriteInput<'_>,
         ui: &Ui,
-    ) -> Result<(RewriteOutcome, Option<DepositSize>), CommandError> {
-        let mut archive = self.open_archive(result.rewrite, ui)?;
+    ) -> Result<(RewriteOutcome, Option<NewContentSize>), CommandError> {
+        let mut archive = self.open_archive(result.changes, ui)?;
         let now = Timestamp::now();
         let info = OperationInfo {
             verb: self.verb,
@@ -187,7 +187,7 @@ impl WriteJob<'_> {
             }
             None => (None, None),
         };
-        let WriteInput { rewrite, rebased: RebasedSession { base, composed, recorded }, .. } = result;
+        let WriteInput { changes, rebased: RebasedSession { base, composed, recorded }, .. } = result;
         let mut origin = reading.rewrite_source();
         let own;
         if !base.is_source {
@@ -203,7 +203,7 @@ impl WriteJob<'_> {
             origin.base = Some(BaseFile { file: &base.file, before, known, earlier });
         }
         let (mut index, chain) = (composed.index, composed.chain);
-        let done = carry_out(&origin, &mut index, chain, rewrite, keeping, destination, &info)?;
+        let done = write_changes(&origin, &mut index, chain, changes, keeping, destination, &info)?;
         if done.n_late > 0 {
             ui.print_warning(format_args!("{} appended by a client in the meantime", count_noun(done.n_late, "line")));
         }
@@ -226,30 +226,30 @@ impl WriteJob<'_> {
         &self,
         archive: &'a mut dyn Archive,
         reading: &SessionReading,
-        changes: &mut WriteInput<'_>,
+        input: &mut WriteInput<'_>,
         sidecar: &Path,
         now: Timestamp,
         ui: &Ui,
-    ) -> Result<(ArchiveWrite<'a>, DepositSize), CommandError> {
+    ) -> Result<(ArchiveWrite<'a>, NewContentSize), CommandError> {
         let own_id = archived_id(reading);
         let made = reading.render_input(None);
         let DepositedSession { state, known, version, session, source_session, keys, n_new, new_bytes, all_new } =
             version::deposit_session(archive, made.file, made.index, &own_id, ui.stop_flag())?;
-        let mut size = DepositSize { lines: n_new.into(), files: 0, bytes: new_bytes };
+        let mut size = NewContentSize { lines: n_new.into(), files: 0, bytes: new_bytes };
         if sidecar.is_dir() {
             let sidecar = version::keep_sidecar(archive, &own_id, sidecar, None, ui.stop_flag())?;
-            size.add(DepositSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
+            size.add(NewContentSize { lines: 0, files: sidecar.n_files, bytes: sidecar.bytes });
         }
         let stand_ins = StandIns::load(archive)?;
-        let RebasedSession { base, recorded, .. } = &changes.rebased;
+        let RebasedSession { base, recorded, .. } = &input.rebased;
         let (keys, written_under) = if base.is_source {
             (keys, known.and_then(|known| known.version).map_or_else(|| session.clone(), |version| version.session))
         } else {
-            (changes.rebased.stored_line_keys()?, None)
+            (input.rebased.stored_line_keys()?, None)
         };
-        let written_under = changes.rewrite.session.clone().or(written_under);
+        let written_under = input.changes.session.clone().or(written_under);
         let recorder = RenderRecorder::new(base.layout.clone(), keys, stand_ins);
-        let recorder = recorder.with_session(changes.rewrite.session.as_deref());
+        let recorder = recorder.with_session(input.changes.session.as_deref());
         let steps = recorded.as_ref().map(|recorded| recorded.steps.clone());
         let path = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let source = KeptSession {
@@ -273,37 +273,40 @@ impl WriteJob<'_> {
             title: title_after(self.verb, &self.title),
             ..source.clone()
         });
-        let replaced = changes.rewrite.session.as_ref().filter(|session| **session != state.session);
+        let replaced = input.changes.session.as_ref().filter(|session| **session != state.session);
         let is_replaced = matches!(self.output, OutputChoice::InPlace(_));
         let is_as_stored = all_new.is_some() && base.is_source;
         let lines = if is_as_stored { state.lines.clone() } else { Vec::new() };
-        let read_back =
-            is_replaced.then(|| ReplacedSession { kept: source.clone(), all_new, fingerprint: made.index.fingerprint });
+        let read_back = is_replaced.then(|| ReplacedSession {
+            kept_session: source.clone(),
+            all_new,
+            fingerprint: made.index.fingerprint,
+        });
         let keeping = ArchiveWrite {
             archive,
             recorder,
             steps,
-            state: state.key(),
+            state_key: state.key(),
             lines,
-            read: version.unwrap_or_else(|| state.key()),
+            source_key: version.unwrap_or_else(|| state.key()),
             earlier: reading.past.history.operation_ids(),
-            edits: std::mem::take(&mut changes.planned.edits),
-            cuts: std::mem::take(&mut changes.planned.cuts),
-            records: std::mem::take(&mut changes.planned.records),
+            edits: std::mem::take(&mut input.planned.edits),
+            cuts: std::mem::take(&mut input.planned.cuts),
+            records: std::mem::take(&mut input.planned.records),
             session_ids: replaced.map(|_| [state.session.clone(), own_id].into()).unwrap_or_default(),
             session: written_under,
             source_session,
-            saved: changes.saved,
+            saved: input.saved,
             result: result.or(Some(source).filter(|_| is_replaced)),
             read_back,
         };
         Ok((keeping, size))
     }
 
-    fn open_archive(&self, rewrite: &Rewrite, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
+    fn open_archive(&self, changes: &TranscriptChanges, ui: &Ui) -> Result<Option<Box<dyn Archive>>, CommandError> {
         match self.keep {
-            ArchiveChoice::In(url) => archives::open(url).map(Some),
-            ArchiveChoice::Nowhere if rewrite.is_nothing() => Ok(None),
+            ArchiveChoice::In(url) => archives::open_or_create(url).map(Some),
+            ArchiveChoice::Nowhere if changes.is_nothing() => Ok(None),
             // An undo removes nothing that would be lost.
             ArchiveChoice::Nowhere if matches!(self.verb, "restore" | "undo") => Ok(None),
             ArchiveChoice::Nowhere => {

@@ -20,7 +20,7 @@ static HOME: LazyLock<String> = LazyLock::new(|| {
 /// The size of a terminal that does not report its own.
 const UNKNOWN: (usize, usize) = (80, 24);
 
-/// The home folder, for `crate::report::look::Look`.
+/// The home folder, which texts shorten to `~`.
 pub(crate) fn home_folder() -> &'static str {
     &HOME
 }

@@ -121,22 +121,22 @@ impl Write for MemoryStream {
 impl Ui {
     /// Output to the standard streams of this process. With `ColorChoice::Auto`, colors need a terminal and no `NO_COLOR`.
     pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self::of(verbosity, color, stop, Listener::Streams)
+        Self::with_listener(verbosity, color, stop, Listener::Streams)
     }
 
     /// Output to an agent, which only gets the warnings. Standard error has everything with [`Verbosity::Verbose`], and nothing
     /// otherwise; standard output has nothing.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "for the server of agents alone"))]
     pub(crate) fn to_agent(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>) -> Self {
-        Self::of(verbosity, color, stop, Listener::Agent)
+        Self::with_listener(verbosity, color, stop, Listener::Agent)
     }
 
     /// Output to `streams`, without colors.
     pub(crate) fn to_memory(verbosity: Verbosity, streams: CapturedOutput, stop: Arc<AtomicBool>) -> Self {
-        Self::of(verbosity, ColorChoice::Never, stop, Listener::Kept(streams))
+        Self::with_listener(verbosity, ColorChoice::Never, stop, Listener::Kept(streams))
     }
 
-    fn of(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>, listener: Listener) -> Self {
+    fn with_listener(verbosity: Verbosity, color: ColorChoice, stop: Arc<AtomicBool>, listener: Listener) -> Self {
         Self { verbosity, color, stop, listener, has_output: Arc::default(), warnings: Mutex::default() }
     }
 

@@ -82,7 +82,7 @@ fn a_message_and_its_results_are_one_group() {
     let (index, chain) = indexed(&fixture("parallel-tools"));
     let groups = Groups::of(&index, &chain);
     let mut by_group = vec![Vec::new(); groups.n_groups as usize];
-    for (group, line) in groups.of.iter().zip(&chain.lines) {
+    for (group, line) in groups.group_of_message.iter().zip(&chain.lines) {
         by_group[group.0 as usize].push(line.one_based());
     }
     assert_eq!(

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
-use ctxc::apply::{ApplyError, Destination, IfExists, OperationInfo, Rewrite, RewriteSource, carry_out};
+use ctxc::apply::{ApplyError, Destination, IfExists, OperationInfo, RewriteSource, TranscriptChanges, write_changes};
 use ctxc::transcript::{Index, LineNo};
 
 use crate::generate::{Options, Shape, Size, generate};
@@ -276,8 +276,8 @@ fn a_change_that_keeps_size_and_time_is_refused() {
     let file = File::options().append(true).read(true).open(&path).unwrap();
     file.set_modified(modified).unwrap();
 
-    let mut rewrite = Rewrite::default();
-    rewrite.drop_line(LineNo(13));
+    let mut changes = TranscriptChanges::default();
+    changes.drop_line(LineNo(13));
     let stop = AtomicBool::new(false);
     let info = OperationInfo {
         cost: None,
@@ -291,7 +291,7 @@ fn a_change_that_keeps_size_and_time_is_refused() {
     let origin = RewriteSource { file: &file, path: Some(&path), base: None };
     let place = Destination::File(&out, IfExists::Refuse);
     let chain = ctxc::transcript::Chain::find(&index);
-    let outcome = carry_out(&origin, &mut index, chain, &rewrite, None, place, &info);
+    let outcome = write_changes(&origin, &mut index, chain, &changes, None, place, &info);
     assert!(matches!(outcome, Err(ApplyError::SourceChanged(_))), "{outcome:?}");
     assert_eq!(stage.names(), ["in.jsonl"]);
 }

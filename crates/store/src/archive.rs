@@ -42,23 +42,23 @@ pub trait Archive: Send {
     /// [`ArchiveError::NoSuchLine`] when an object refers to a missing line or a line to mask is missing,
     /// [`ArchiveError::DuplicateOperation`] when another operation has this id, [`ArchiveError::OtherDimension`] when existing
     /// vectors of this model have another dimension; or when the store cannot be written. The deposit is then lost.
-    fn put(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError>;
+    fn add_to_deposit(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError>;
 
     /// Adds whole lines, which end in `\n`, with their digests to the deposit, and returns their ids in order. A line that the
     /// archive already has is not stored again.
     ///
-    /// A line stays as long as an object or an original refers to it; the next [`sweep`](Archive::sweep) by any process drops
+    /// A line stays as long as an object or an original refers to it; the next [`drop_unneeded`](Archive::drop_unneeded) by any process drops
     /// unreferenced lines. Callers that commit in portions must therefore put an object with the lines of each portion.
     ///
     /// # Errors
     /// When the store cannot be written; the deposit is then lost.
-    fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError>;
+    fn add_lines_to_deposit(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError>;
 
     /// Drops the entry with this name as a part of the deposit, if it exists.
     ///
     /// # Errors
     /// When the store cannot be written; the deposit is then lost.
-    fn remove(&mut self, name: EntryName<'_>) -> Result<(), ArchiveError>;
+    fn drop_entry(&mut self, name: EntryName<'_>) -> Result<(), ArchiveError>;
 
     /// The ids of the lines with any of `digests`, without those that the archive lacks.
     ///
@@ -124,7 +124,7 @@ pub trait Archive: Send {
     /// When the store cannot be read.
     fn operation_ids(&self) -> Result<Vec<String>, ArchiveError>;
 
-    /// Updates the index of [`find`](Archive::find). `read` interprets lines. `progress` receives the numbers of indexed and of
+    /// Updates the index of [`find_entries`](Archive::find_entries). `read` interprets lines. `progress` receives the numbers of indexed and of
     /// all new entries, and may stop; entries indexed by then stay indexed.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ pub trait Archive: Send {
     ///
     /// # Errors
     /// When the store cannot be read or is damaged.
-    fn find(&self, search: &EntrySearch<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
+    fn find_entries(&self, search: &EntrySearch<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError>;
 
     /// The counts and sizes of the archive's content.
     ///
@@ -153,19 +153,19 @@ pub trait Archive: Send {
     /// When the store cannot be read or is damaged.
     fn each_size(&self, each: &mut dyn FnMut(LineId, u64, u64)) -> Result<(), ArchiveError>;
 
-    /// Drops or counts, as `sweep` says, the records that `cleanup` selects and all unreferenced lines, in one transaction. Also
+    /// Drops or counts, as `mode` says, the records that `limits` select and all unreferenced lines, in one transaction. Also
     /// merges small packs when it drops.
     ///
     /// # Errors
     /// When the store cannot be written. If only the release of space fails, the entries are dropped nevertheless.
-    fn sweep(&mut self, cleanup: &CleanupLimits, sweep: SweepMode) -> Result<DroppedCounts, ArchiveError>;
+    fn drop_unneeded(&mut self, limits: &CleanupLimits, mode: SweepMode) -> Result<DroppedCounts, ArchiveError>;
 
-    /// Rewrites a part of the store or all of it, without changing its content. Returns the decrease in the number of packs.
+    /// Rewrites a part of the store or all of it, without changing its content. Returns by how many packs there are fewer.
     ///
     /// # Errors
     /// [`ArchiveError::Locked`] when another process is reading data to be removed; when a deposit is open, or the store cannot
     /// be written or is damaged. Committed steps stay.
-    fn rewrite(&mut self, what: RewritePart<'_>) -> Result<u64, ArchiveError>;
+    fn compact_storage(&mut self, part: RewritePart<'_>) -> Result<PackCount, ArchiveError>;
 }
 
 /// A callback for each requested record.
@@ -253,6 +253,10 @@ pub enum OperationSelection<'a> {
     /// Operations whose output was written to this path, oldest first.
     At(&'a Path),
 }
+
+/// A number of packs of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackCount(pub u64);
 
 /// The part of a store to rewrite.
 pub enum RewritePart<'a> {

@@ -10,7 +10,7 @@ pub const RESULT_DAYS: u32 = 30;
 #[derive(Clone, Copy, Debug)]
 pub struct CleanupLimits {
     /// Records that expired before this time are dropped.
-    pub now: Timestamp,
+    pub expired_before: Timestamp,
     /// Cached results from before this time are dropped.
     pub results_before: Timestamp,
     /// Originals of operations from before this time are dropped; none without it.
@@ -23,7 +23,7 @@ impl CleanupLimits {
     #[must_use]
     pub fn at_time(now: Timestamp, original_age: Option<SignedDuration>) -> Self {
         Self {
-            now,
+            expired_before: now,
             results_before: time_before(now, SignedDuration::from_hours(24 * i64::from(RESULT_DAYS))),
             originals_before: original_age.map(|age| time_before(now, age)),
         }

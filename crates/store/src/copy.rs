@@ -51,7 +51,7 @@ pub fn copy_archive(
     let operations = from.operation_ids()?;
     let mut objects = Vec::new();
     for kind in ObjectKind::ALL {
-        objects.extend(from.object_keys(kind)?.into_iter().map(|(key, _)| (kind, key)));
+        objects.extend(from.all_object_heads(kind)?.into_iter().map(|(key, _)| (kind, key)));
     }
     let total = operations.len() as u64 + from.count_contents()?.records + objects.len() as u64;
     let mut copied = Copied::default();
@@ -137,7 +137,7 @@ struct LinePortion(Vec<(Digest, Vec<u8>)>, usize);
 impl LinePortion {
     fn put_lines(&mut self, to: &mut dyn Archive, ids: &mut Vec<LineId>) -> Result<(), ArchiveError> {
         let lines: Vec<(Digest, &[u8])> = self.0.iter().map(|(digest, line)| (*digest, line.as_slice())).collect();
-        ids.extend(to.put_lines(&lines)?);
+        ids.extend(to.add_lines_to_deposit(&lines)?);
         *self = Self::default();
         Ok(())
     }
@@ -196,7 +196,7 @@ fn put_originals(
     copied: &mut Copied,
 ) -> Result<(), ArchiveError> {
     let digests: Vec<Digest> = portion.iter().map(|stored| stored.digest).collect();
-    for (stored, line) in portion.iter().zip(from.lines(&digests)?) {
+    for (stored, line) in portion.iter().zip(from.read_lines(&digests)?) {
         let Some(line) = line else { continue };
         to.put_original(&Original { line: &line, uuid: stored.uuid.as_deref(), replaced_by: stored.replaced_by })?;
         copied.originals += 1;

@@ -8,7 +8,7 @@ use super::Cut;
 const ZSTD_LEVEL: i32 = 3;
 
 /// The cuts as compressed JSON; `None` if there are none.
-pub(super) fn pack(cuts: &[Cut]) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn pack_cuts(cuts: &[Cut]) -> io::Result<Option<Vec<u8>>> {
     if cuts.is_empty() {
         return Ok(None);
     }
@@ -16,8 +16,8 @@ pub(super) fn pack(cuts: &[Cut]) -> io::Result<Option<Vec<u8>>> {
     zstd::stream::encode_all(json.as_slice(), ZSTD_LEVEL).map(Some)
 }
 
-/// The cuts that [`pack`] packed.
-pub(super) fn unpack(packed: Option<&[u8]>) -> io::Result<Vec<Cut>> {
+/// The cuts that [`pack_cuts`] packed.
+pub(super) fn unpack_cuts(packed: Option<&[u8]>) -> io::Result<Vec<Cut>> {
     let Some(packed) = packed else { return Ok(Vec::new()) };
     Ok(serde_json::from_slice(&zstd::stream::decode_all(packed)?)?)
 }

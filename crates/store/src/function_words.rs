@@ -42,17 +42,17 @@ pub(super) struct FunctionWords {
 impl FunctionWords {
     /// The function words for a query with the single words `words`, in lower case.
     pub(super) fn of(words: &[&str]) -> Self {
-        let count = |list: &str| words.iter().filter(|word| has(list, word)).count();
+        let count = |list: &str| words.iter().filter(|word| lists_word(list, word)).count();
         let language = OTHERS.iter().map(|list| (count(list), *list)).max_by_key(|(n, _)| *n);
         Self { language: language.filter(|(n, _)| *n >= ENOUGH).map(|(_, list)| list) }
     }
 
     /// Whether `word` is a function word.
     pub(super) fn has(&self, word: &str) -> bool {
-        has(ENGLISH, word) || self.language.is_some_and(|list| has(list, word))
+        lists_word(ENGLISH, word) || self.language.is_some_and(|list| lists_word(list, word))
     }
 }
 
-fn has(list: &str, word: &str) -> bool {
+fn lists_word(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == word)
 }

@@ -42,7 +42,7 @@ pub mod testing;
 
 pub use archive::{
     Archive, DigestSelection, EachRecord, Entry, EntryName, EntrySearch, OperationSelection, OriginalSelection,
-    RecordSelection, RewritePart,
+    PackCount, RecordSelection, RewritePart,
 };
 pub use cleanup::{CleanupLimits, Contents, DroppedCounts, RESULT_DAYS, SweepMode};
 pub use copy::{Copied, copy_archive, copy_object};
@@ -59,7 +59,7 @@ pub use server_url::{Encryption, ServerUrl, hide_password};
 pub use sqlite::damage::{ArchiveRepair, Damage, DamagedRow, check_archive, rebuild_archive, restore_statements};
 pub use sqlite::find_index::{FindIndex, FindSource};
 pub use sqlite::find_search::{FindHit, FindQuery, SearchStart};
-pub use sqlite::find_text::{FindPlace, FindText};
+pub use sqlite::find_text::{FindText, TextPlace};
 pub use sqlite::place::{leftover_folders, remove_leftover_folder};
 pub use sqlite::schema::SCHEMA;
 pub use terms::find_match;

@@ -26,7 +26,7 @@ pub(super) struct OpenPack {
 }
 
 impl OpenPack {
-    pub(super) fn add(&mut self, id: LineId, line: &[u8]) {
+    pub(super) fn push_line(&mut self, id: LineId, line: &[u8]) {
         self.ids.push(id);
         self.lengths.push(line.len() as u64);
         self.bytes.extend_from_slice(line);
@@ -51,7 +51,7 @@ impl OpenPack {
     }
 
     /// The pack and its checksum.
-    pub(super) fn close(self) -> (Vec<u8>, Vec<u8>) {
+    pub(super) fn into_pack_and_checksum(self) -> (Vec<u8>, Vec<u8>) {
         let Self { ids, lengths, bytes: mut pack } = self;
         let n_bytes = pack.len();
         put_varint(&mut pack, ids.len() as u64);
@@ -74,8 +74,8 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    /// Parses a pack of [`OpenPack::close`]; `None` if it is invalid.
-    pub(super) fn read(bytes: Vec<u8>) -> Option<Self> {
+    /// Parses a pack of [`OpenPack::into_pack_and_checksum`]; `None` if it is invalid.
+    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let (rest, n_list) = bytes.split_last_chunk()?;
         let n_list = usize::try_from(u64::from_le_bytes(*n_list)).ok()?;
         let n_bytes = rest.len().checked_sub(n_list)?;
@@ -111,7 +111,7 @@ impl Pack {
 pub(super) struct PackCache(Vec<(u64, Arc<Pack>)>);
 
 impl PackCache {
-    pub(super) fn get(&mut self, id: u64) -> Option<Arc<Pack>> {
+    pub(super) fn use_pack(&mut self, id: u64) -> Option<Arc<Pack>> {
         let idx = self.0.iter().position(|(held, _)| *held == id)?;
         self.0.get_mut(..=idx)?.rotate_right(1);
         self.0.first().map(|(_, pack)| Arc::clone(pack))
@@ -179,9 +179,9 @@ mod tests {
     fn n_01_lines_are_found_in_their_pack_by_their_ids() {
         let mut open = OpenPack::default();
         for (id, line) in [(9, "nine\n"), (2, ""), (u64::MAX, "last"), (10, "ten\n")] {
-            open.add(LineId(id), line.as_bytes());
+            open.push_line(LineId(id), line.as_bytes());
         }
-        let pack = Pack::read(open.close().0).unwrap();
+        let pack = Pack::parse(open.into_pack_and_checksum().0).unwrap();
         assert_eq!(pack.line(LineId(10)), Some(b"ten\n".as_slice()));
         assert_eq!(pack.line(LineId(2)), Some(b"".as_slice()));
         assert_eq!(pack.line(LineId(3)), None);
@@ -211,7 +211,7 @@ mod tests {
         #[test]
         fn n_01_any_bytes_are_read_as_a_pack_without_a_panic(bytes in any::<Vec<u8>>()) {
             let n_bytes = bytes.len();
-            if let Some(pack) = Pack::read(bytes) {
+            if let Some(pack) = Pack::parse(bytes) {
                 prop_assert!(pack.lines().map(|(_, line)| line.len()).sum::<usize>() <= n_bytes);
             }
         }

@@ -28,5 +28,5 @@ pub struct RecordFilter<'a> {
     /// Only records of this speaker.
     pub speaker: Option<&'a str>,
     /// Only this number of the newest records.
-    pub last: Option<u32>,
+    pub newest_count: Option<u32>,
 }

@@ -16,7 +16,7 @@ impl dyn Archive + '_ {
     /// Adds one original line to the deposit and returns its digest.
     pub fn put_original(&mut self, original: &Original<'_>) -> Result<Digest, ArchiveError> {
         let digest = Digest::of(original.line);
-        self.put(Entry::Original(digest, original)).map(|()| digest)
+        self.add_to_deposit(Entry::Original(digest, original)).map(|()| digest)
     }
 
     /// Adds the removal of the line with this id to the deposit.
@@ -26,41 +26,41 @@ impl dyn Archive + '_ {
         uuid: Option<&str>,
         replaced_by: Option<Digest>,
     ) -> Result<(), ArchiveError> {
-        self.put(Entry::Removed(line, uuid, replaced_by))
+        self.add_to_deposit(Entry::Removed(line, uuid, replaced_by))
     }
 
     /// Adds one operation to the deposit.
     pub fn put_operation(&mut self, operation: &Operation) -> Result<(), ArchiveError> {
-        self.put(Entry::Operation(operation))
+        self.add_to_deposit(Entry::Operation(operation))
     }
 
     /// Adds one record to the deposit.
     pub fn put_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
-        self.put(Entry::Record(record))
+        self.add_to_deposit(Entry::Record(record))
     }
 
     /// Adds one object to the deposit.
     pub fn put_object(&mut self, object: &Object) -> Result<(), ArchiveError> {
-        self.put(Entry::Object(object))
+        self.add_to_deposit(Entry::Object(object))
     }
 
     /// Drops a record.
     pub fn drop_record(&mut self, kind: DocumentKind, key: Digest) -> Result<(), ArchiveError> {
-        self.remove(EntryName::Record(kind, key))
+        self.drop_entry(EntryName::Record(kind, key))
     }
 
     /// Drops an object.
     pub fn drop_object(&mut self, kind: ObjectKind, key: Digest) -> Result<(), ArchiveError> {
-        self.remove(EntryName::Object(kind, key))
+        self.drop_entry(EntryName::Object(kind, key))
     }
 
     /// The line with this digest, with its terminator; `None` if there is none.
-    pub fn line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
-        Ok(self.lines(&[digest])?.pop().flatten())
+    pub fn read_line(&self, digest: Digest) -> Result<Option<Vec<u8>>, ArchiveError> {
+        Ok(self.read_lines(&[digest])?.pop().flatten())
     }
 
     /// The lines with these digests, in order; `None` for missing ones.
-    pub fn lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
+    pub fn read_lines(&self, digests: &[Digest]) -> Result<Vec<Option<Vec<u8>>>, ArchiveError> {
         let mut known = self.line_ids(DigestSelection::Listed(digests))?;
         loop {
             let ids: Vec<LineId> = known.iter().map(|(_, id)| *id).collect();
@@ -101,12 +101,16 @@ impl dyn Archive + '_ {
     }
 
     /// The keys and heads of the objects of this kind and group, oldest first.
-    pub fn objects_of(&self, kind: ObjectKind, group: Digest) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+    pub fn object_heads_in_group(
+        &self,
+        kind: ObjectKind,
+        group: Digest,
+    ) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
         self.object_heads(kind, Some(group))
     }
 
     /// The keys and heads of all objects of this kind, oldest first.
-    pub fn object_keys(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
+    pub fn all_object_heads(&self, kind: ObjectKind) -> Result<Vec<(Digest, Vec<u8>)>, ArchiveError> {
         self.object_heads(kind, None)
     }
 
@@ -153,7 +157,7 @@ impl dyn Archive + '_ {
     }
 
     /// The indexed entries that match `query`, best first.
-    pub fn search(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
-        self.find(&EntrySearch::Words(query), read)
+    pub fn search_words(&self, query: &Query<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+        self.find_entries(&EntrySearch::Words(query), read)
     }
 }

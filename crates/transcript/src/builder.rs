@@ -39,7 +39,7 @@ impl Index {
             }
             offset += line.len() as u64;
             scan.read(line);
-            builder.add(&scan, line);
+            builder.add_line(&scan, line);
         }
         let mut index = builder.finish();
         index.fingerprint = lines.fingerprint_so_far();
@@ -99,7 +99,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn add(&mut self, scan: &Scan, line: &[u8]) {
+    fn add_line(&mut self, scan: &Scan, line: &[u8]) {
         let line_no = LineNo(self.index.n_lines());
         let LineFields { flags, tokens, thinking, session_at } = LineFields::of(scan, line, line_no);
         self.index.thinking.extend(thinking);
@@ -127,7 +127,7 @@ impl Builder {
             self.note_uuid(uuid, line_no);
             self.last_chained = Some(line_no);
         }
-        if record.message().is_some() {
+        if record.message_idx().is_some() {
             self.last_message = Some(line_no);
         }
         let is_main = record.is_message() && !flags.any(Flags::SIDECHAIN.with(Flags::TEAM));
@@ -213,7 +213,7 @@ impl Builder {
         let at = known.unwrap_or_else(|| {
             let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
             message_ids.push(id);
-            index.models.push(message.model.and_then(|it| it.string_in(line)));
+            index.models.push_message(message.model.and_then(|it| it.string_in(line)));
             index.prompts.push(0);
             index.replies.push(0);
             if id != IdHash::NONE {
@@ -247,11 +247,11 @@ impl Builder {
         }
         let before = self.last_chained.map(|line| index.record(line));
         let is_new_thought = |before: &Record| flags.any(Flags::THINKING) && before.flags.any(Flags::BEYOND_THINKING);
-        if let Some(response) = before.filter(|before| !is_new_thought(before)).and_then(Record::message) {
+        if let Some(response) = before.filter(|before| !is_new_thought(before)).and_then(Record::message_idx) {
             return response.0;
         }
         let at = u32::try_from(index.prompts.len()).unwrap_or(u32::MAX);
-        index.models.push(None);
+        index.models.push_message(None);
         index.prompts.push(0);
         index.replies.push(0);
         at
@@ -268,7 +268,7 @@ impl Builder {
             }
         });
         let Some(last) = self.last_message.and_then(|line| index.records.get_mut(line.idx())) else { return };
-        let at = last.message().map_or(0, |message| message.0 as usize);
+        let at = last.message_idx().map_or(0, |message| message.0 as usize);
         if let (Some(prompt), Some(reply), true) =
             (index.prompts.get_mut(at), index.replies.get_mut(at), usage.prompt_size() > 0)
         {

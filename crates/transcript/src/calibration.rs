@@ -30,7 +30,7 @@ pub struct Calibration {
     pub overhead: Tokens,
     /// From how many steps the factor was learnt; none for the default.
     pub n_steps: usize,
-    /// Whether the recorded usage tells of a head of the conversation that the file no longer has.
+    /// Whether the recorded usage includes a head of the conversation that the file no longer has.
     pub lost_head: bool,
     /// Whether the estimate of the whole context rests on a usage that the client recorded.
     pub is_anchored: bool,
@@ -46,8 +46,8 @@ struct RecordedUsages {
     /// Tokens of the API for one of `chars4`, from step to step.
     ratios: Vec<f64>,
     /// The first and the last prompt, each with the `chars4` tokens before it.
-    first: Option<(u64, u64)>,
-    last: Option<(u64, u64)>,
+    first_prompt: Option<(u64, u64)>,
+    last_prompt: Option<(u64, u64)>,
     /// The largest prompt.
     highest: u64,
     anchor: Option<UsageAnchor>,
@@ -69,9 +69,9 @@ struct UsageAnchor {
 }
 
 impl RecordedUsages {
-    fn add_line(&mut self, index: &Index, line: LineNo) {
+    fn advance_over(&mut self, index: &Index, line: LineNo) {
         let own = context_tokens(index, line).0;
-        let message = index.record(line).message();
+        let message = index.record(line).message_idx();
         // A message written before one that precedes it here, such as one that a compaction keeps, was measured without it.
         if let Some(message) = message.filter(|message| Some(*message) > self.newest_message) {
             self.newest_message = Some(message);
@@ -92,14 +92,14 @@ impl RecordedUsages {
             return;
         };
         let seen = self.seen;
-        if let Some((prompt_before, seen_before)) = self.last
+        if let Some((prompt_before, seen_before)) = self.last_prompt
             && prompt > prompt_before
             && seen > seen_before
         {
             self.ratios.push(token_ratio(prompt - prompt_before, seen - seen_before));
         }
-        self.first = self.first.or(Some((prompt, seen)));
-        self.last = Some((prompt, seen));
+        self.first_prompt = self.first_prompt.or(Some((prompt, seen)));
+        self.last_prompt = Some((prompt, seen));
         self.highest = self.highest.max(prompt);
         self.anchor = Some(UsageAnchor { message, recorded: prompt + index.reply_tokens(message).0, seen });
     }
@@ -130,9 +130,9 @@ impl Calibration {
     pub fn learn_from_usage(index: &Index, chain: &Chain) -> Self {
         let mut steps = RecordedUsages::default();
         for &line in &chain.lines {
-            steps.add_line(index, line);
+            steps.advance_over(index, line);
         }
-        let RecordedUsages { ratios, first, last, highest, anchor, .. } = steps;
+        let RecordedUsages { ratios, first_prompt: first, last_prompt: last, highest, anchor, .. } = steps;
         let n_steps = ratios.len();
         let learnt = find_median(ratios).map_or(DEFAULT_FACTOR, |median| median.clamp(FACTORS.0, FACTORS.1));
         let named = index.rollout.window;

@@ -66,7 +66,7 @@ impl Chain {
         let RootPath { lines, end, healed } =
             RootPath::walk_to_root(index, &parents, parents.walk_start(tip), is_sidechain);
         let path: LineSet = lines.iter().copied().collect();
-        // Nothing stands beside the path in another format: what is not on it is not sent.
+        // Nothing is beside the path in another format: what is not on it is not sent.
         let lines = if is_claude { add_siblings(index, &parents, lines, &path) } else { lines };
         let live: LineSet = lines.iter().copied().collect();
         let beside = lines.iter().copied().filter(|line| !path.contains(*line)).collect();
@@ -81,7 +81,7 @@ impl Chain {
         let flags = |line: LineNo| index.record(line).flags;
         let is_user = |line: LineNo| {
             let record = index.record(line);
-            record.message().is_none() && !record.flags.any(Flags::META.with(Flags::TOOL_RESULT))
+            record.message_idx().is_none() && !record.flags.any(Flags::META.with(Flags::TOOL_RESULT))
         };
         let mut lines: Vec<LineNo> = Vec::new();
         let mut end = ChainEnd::Empty;
@@ -120,7 +120,7 @@ impl Chain {
     /// The live lines that form one chain, each the parent of the next; the lines that parallel tool calls leave beside
     /// it are left out.
     #[must_use]
-    pub fn path(&self) -> impl DoubleEndedIterator<Item = LineNo> {
+    pub fn unbranched_lines(&self) -> impl DoubleEndedIterator<Item = LineNo> {
         self.lines.iter().copied().filter(|line| !self.beside.contains(*line))
     }
 
@@ -164,8 +164,8 @@ fn find_tip(index: &Index, parents: &ParentLinks<'_>, is_sidechain: bool) -> Opt
 
 /// The last entry of the message of `line` that descends from it, results included: they are active whichever of them is noted.
 fn end_of_message(index: &Index, parents: &ParentLinks<'_>, line: LineNo) -> LineNo {
-    let Some(message) = index.record(line).message() else { return line };
-    let is_of = |line: LineNo| index.record(line).message() == Some(message);
+    let Some(message) = index.record(line).message_idx() else { return line };
+    let is_of = |line: LineNo| index.record(line).message_idx() == Some(message);
     let belongs = |other: &LineNo| {
         let is_result = || index.record(*other).flags.any(Flags::TOOL_RESULT);
         let hangs = || matches!(parents.parent_past_progress(*other), Parent::At(parent) if is_of(parent));
@@ -261,13 +261,13 @@ fn add_siblings(index: &Index, parents: &ParentLinks<'_>, path: Vec<LineNo>, on_
     // By message; places on the path count from 1, and 0 is none.
     let mut last_place: Vec<u32> = vec![0; index.prompts.len()];
     for (place, &line) in (1..).zip(&path) {
-        let message = index.record(line).message();
+        let message = index.record(line).message_idx();
         if let Some(last) = message.and_then(|message| last_place.get_mut(message.0 as usize)) {
             *last = place;
         }
     }
     let place_of = |line: LineNo| {
-        let message = index.record(line).message()?;
+        let message = index.record(line).message_idx()?;
         last_place.get(message.0 as usize)?.checked_sub(1).map(|place| place as usize)
     };
     let mut calls: BTreeMap<usize, Vec<LineNo>> = BTreeMap::new();

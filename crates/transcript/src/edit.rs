@@ -24,10 +24,10 @@ impl Splice {
 
 /// Two splices of one line that touch the same bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("edits overlap at byte {at} of the line")]
+#[error("edits overlap at byte {meeting_byte} of the line")]
 pub struct SpliceOverlap {
     /// The byte at which they meet.
-    pub at: u32,
+    pub meeting_byte: u32,
 }
 
 /// `line` with `splices`, in any order, carried out; every other byte stays.
@@ -40,13 +40,14 @@ pub fn splice_line(line: &[u8], splices: &[Splice]) -> Result<Vec<u8>, SpliceOve
     let mut rendered = Vec::with_capacity(line.len());
     let mut position = 0;
     for splice in ordered {
-        let range = splice.span.range();
-        let before = line.get(position..range.start).ok_or(SpliceOverlap { at: splice.span.start })?;
+        let range = splice.span.byte_range();
+        let before = line.get(position..range.start).ok_or(SpliceOverlap { meeting_byte: splice.span.start })?;
         rendered.extend_from_slice(before);
         rendered.extend_from_slice(&splice.bytes);
         position = range.end;
     }
-    let rest = line.get(position..).ok_or(SpliceOverlap { at: u32::try_from(position).unwrap_or(u32::MAX) })?;
+    let rest =
+        line.get(position..).ok_or(SpliceOverlap { meeting_byte: u32::try_from(position).unwrap_or(u32::MAX) })?;
     rendered.extend_from_slice(rest);
     Ok(rendered)
 }

@@ -20,7 +20,7 @@ pub fn tool_result_texts(scan: &Scan, line: &[u8]) -> Vec<(usize, String)> {
     (0..scan.blocks.len()).filter_map(|at| Some((at, tool_result_text(scan, line, at)?))).collect()
 }
 
-/// The text of the tool result at `at` of `scan.blocks`, if one stands there.
+/// The text of the tool result at `at` of `scan.blocks`, if one is there.
 #[must_use]
 pub fn tool_result_text(scan: &Scan, line: &[u8], at: usize) -> Option<String> {
     let block = scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;

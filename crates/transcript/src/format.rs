@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// The name that Claude Code has for the tool `name`, as it stands between the quotes of a string; `name` itself where it
+    /// The name that Claude Code has for the tool `name`, in its form between the quotes of a string; `name` itself where it
     /// has none that works alike.
     #[must_use]
     pub fn tool_name(self, name: &[u8]) -> &[u8] {

@@ -13,7 +13,7 @@ pub struct GroupIdx(pub u32);
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     /// The group of each entry, by its place in the chain.
-    pub of: Vec<GroupIdx>,
+    pub group_of_message: Vec<GroupIdx>,
     /// The number of groups.
     pub n_groups: u32,
     /// The number of assistant messages, which are the steps.
@@ -28,7 +28,7 @@ impl Groups {
         let mut groups = Self::default();
         let mut by_message: HashMap<MessageIdx, GroupIdx> = HashMap::new();
         for &line in &chain.lines {
-            let message = index.record(line).message();
+            let message = index.record(line).message_idx();
             let owner = message.or_else(|| callers.get(&line).copied());
             let group = if let Some(&group) = owner.and_then(|owner| by_message.get(&owner)) {
                 group
@@ -41,7 +41,7 @@ impl Groups {
                 }
                 group
             };
-            groups.of.push(group);
+            groups.group_of_message.push(group);
         }
         groups
     }
@@ -51,7 +51,7 @@ impl Groups {
 fn calling_messages(index: &Index, chain: &Chain) -> HashMap<LineNo, MessageIdx> {
     let mut calls = HashMap::new();
     for end in index.tools.iter().filter(|end| !end.is_result && chain.is_live(end.line)) {
-        if let Some(message) = index.record(end.line).message() {
+        if let Some(message) = index.record(end.line).message_idx() {
             calls.insert(end.id, message);
         }
     }

@@ -209,12 +209,12 @@ impl Index {
     }
 
     /// Brings the record of `line` up to the text that it has after an edit. Its links and its uuid stay, and its
-    /// length, which tells where lines are in the source.
+    /// length, which gives the places of lines in the source.
     pub fn update_record(&mut self, line: LineNo, scan: &Scan, text: &[u8]) {
         let LineFields { flags, tokens, thinking, session_at } = LineFields::of(scan, text, line);
         let tokens = tokens.saturating_sub(clamp_to_u32(self.repeated_tokens(line, scan, text)));
         let record = self.record_mut(line);
-        // Of Codex the usage stands in another line, whatever becomes of this one.
+        // Of Codex the usage is in another line, whatever becomes of this one.
         let elsewhere = if scan.format == Format::Codex { Flags::USAGE } else { Flags::NONE };
         record.flags = flags.with(record.flags.common_with(Flags::SUPERSEDED.with(elsewhere)));
         record.tokens = tokens;

@@ -10,7 +10,7 @@ const CHUNK: usize = 256 * 1024;
 /// byte, so that fixed steps cost no more than larger ones, and a long line never costs much more than its length.
 const STEP: usize = 2 * CHUNK;
 
-/// A fingerprint that tells whether a file is still the one that was read.
+/// A fingerprint that shows whether a file is still the one that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Length in bytes.

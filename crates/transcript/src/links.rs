@@ -8,7 +8,7 @@ use super::record::{Flags, LineNo, Parent};
 use super::scan::EntryKind;
 use super::{Index, PreservedSegment};
 
-/// Of larger files, in bytes, clients skip all that stands before the last plain compact boundary.
+/// Of larger files, in bytes, clients skip all that is before the last plain compact boundary.
 pub const WHOLE_LIMIT: u64 = 5 * 1024 * 1024;
 
 /// The parents as the client sees them.

@@ -18,7 +18,7 @@ pub struct Messages {
 /// The owner of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwningMessage {
-    /// Nothing: it is not live, or stands before the first message.
+    /// Nothing: it is not live, or is before the first message.
     None,
     /// It is a part of this message.
     Of(u32),
@@ -35,7 +35,7 @@ impl Messages {
         let mut has_content = vec![false; index.prompts.len()];
         for (_, &line) in lines() {
             let record = index.record(line);
-            let slot = record.message().and_then(|message| has_content.get_mut(message.0 as usize));
+            let slot = record.message_idx().and_then(|message| has_content.get_mut(message.0 as usize));
             if let Some(slot) = slot {
                 *slot |= record.flags.any(Flags::BEYOND_THINKING);
             }
@@ -44,7 +44,7 @@ impl Messages {
         let mut known: Vec<Option<u32>> = vec![None; index.prompts.len()];
         for (place, &line) in lines() {
             let record = index.record(line);
-            let message = record.message().map(|message| message.0 as usize);
+            let message = record.message_idx().map(|message| message.0 as usize);
             let is_message = record.kind.is_message()
                 && !index.is_always_kept(line)
                 && message.is_none_or(|message| has_content.get(message).copied().unwrap_or_default());
@@ -86,7 +86,7 @@ impl Messages {
         self.owners.get(line.idx()).copied().unwrap_or(OwningMessage::None)
     }
 
-    /// The groups, from the ends of the tool calls: all messages that hold an end of one call, and what stands between
+    /// The groups, from the ends of the tool calls: all messages that hold an end of one call, and what is between
     /// them, are one. So a damaged transcript, in which several calls have one id, falls apart nowhere.
     fn group_by_calls(&self, index: &Index) -> Vec<GroupIdx> {
         let mut ends: Vec<(IdHash, u32)> = index

@@ -29,7 +29,7 @@ pub(super) enum MessageModel {
 
 impl MessageModels {
     /// Adds the next message, whose model is `name`.
-    pub(super) fn push(&mut self, name: Option<&[u8]>) {
+    pub(super) fn push_message(&mut self, name: Option<&[u8]>) {
         let model = match name {
             None => MessageModel::Unknown,
             Some(SYNTHETIC) => MessageModel::Synthetic,
@@ -53,7 +53,7 @@ impl MessageModels {
     }
 
     /// The name of the model at this place.
-    pub(super) fn name(&self, at: u8) -> Option<String> {
+    pub(super) fn name_at(&self, at: u8) -> Option<String> {
         self.names.get(usize::from(at)).map(|name| String::from_utf8_lossy(name).into_owned())
     }
 

@@ -60,7 +60,7 @@ impl Index {
     }
 }
 
-/// The target of a `context_edit`, and the tokens of what stands in its place.
+/// The target of a `context_edit`, and the tokens of its replacement.
 fn read_context_edit(scan: &Scan, line: &[u8]) -> Option<(IdHash, Tokens)> {
     if scan.subtype?.string_in(line)? != b"context_edit" {
         return None;

@@ -120,7 +120,7 @@ fn flags_of(scan: &Scan, line: &[u8]) -> Flags {
     flags.set_if(scan.parent_uuid.is_none(), Flags::NO_PARENT_FIELD);
     flags.set_if(scan.parent_uuid.is_some_and(|it| it.string_in(line).is_some()), Flags::NAMES_PARENT);
     // Of two fields of one name the scan knows the last.
-    let leads = scan.parent_uuid.is_some_and(|it| it.range().start == LEADING_PARENT.len());
+    let leads = scan.parent_uuid.is_some_and(|it| it.byte_range().start == LEADING_PARENT.len());
     flags.set_if(leads && line.starts_with(LEADING_PARENT), Flags::LEADING_PARENT);
     if scan.is_compact_boundary(line) {
         flags.set(Flags::COMPACT_BOUNDARY);

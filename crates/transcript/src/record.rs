@@ -224,7 +224,7 @@ impl Record {
 
     /// The message that an assistant entry belongs to.
     #[must_use]
-    pub const fn message(&self) -> Option<MessageIdx> {
+    pub const fn message_idx(&self) -> Option<MessageIdx> {
         if self.message == u32::MAX { None } else { Some(MessageIdx(self.message)) }
     }
 

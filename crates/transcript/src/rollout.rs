@@ -338,7 +338,7 @@ mod tests {
             event(r#"{"type":"token_count","info":null}"#),
         ];
         let index = Index::build(Cursor::new(text(&lines))).unwrap();
-        let messages: Vec<_> = index.lines().map(|line| index.record(line).message().map(|it| it.0)).collect();
+        let messages: Vec<_> = index.lines().map(|line| index.record(line).message_idx().map(|it| it.0)).collect();
         let expected =
             [None, None, Some(0), Some(0), Some(0), None, None, None, Some(1), Some(1), Some(2), Some(2), None];
         assert_eq!(messages, expected);

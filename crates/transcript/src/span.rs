@@ -21,7 +21,7 @@ impl Span {
 
     /// The span as a range.
     #[must_use]
-    pub const fn range(self) -> Range<usize> {
+    pub const fn byte_range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
@@ -43,7 +43,7 @@ impl Span {
     /// The bytes of `line` in this span; none when the line is too short for it.
     #[must_use]
     pub fn of(self, line: &[u8]) -> &[u8] {
-        line.get(self.range()).unwrap_or_default()
+        line.get(self.byte_range()).unwrap_or_default()
     }
 
     /// The inside of a JSON string, its quotes left off; `None` when the span is no string.

@@ -34,7 +34,7 @@ impl EntryTimes {
         times
     }
 
-    fn of(&self, line: LineNo) -> Option<i64> {
+    fn time_of(&self, line: LineNo) -> Option<i64> {
         self.of_line.get(line.idx()).copied().filter(|time| *time != Self::NONE)
     }
 }
@@ -54,15 +54,15 @@ impl LatestEntryFinder {
         line: LineNo,
         is_free: impl Fn(LineNo) -> bool,
     ) -> Option<LineNo> {
-        let time = times.of(line)?;
+        let time = times.time_of(line)?;
         if self.n_open.is_empty() {
             self.n_open = (0..=u32::try_from(times.sorted.len()).unwrap_or(u32::MAX)).collect();
         }
-        let mut n = times.sorted.partition_point(|it| times.of(*it) <= Some(time));
+        let mut n = times.sorted.partition_point(|it| times.time_of(*it) <= Some(time));
         loop {
             n = self.last_open(n);
             let found = *times.sorted.get(n.checked_sub(1)?)?;
-            if time - times.of(found)? > LONGEST_GAP {
+            if time - times.time_of(found)? > LONGEST_GAP {
                 return None;
             }
             if is_free(found) {

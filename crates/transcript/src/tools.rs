@@ -38,7 +38,7 @@ impl ToolEnds {
     /// The bit that marks a result; lines have lower numbers.
     pub(super) const RESULT: u32 = 1 << 31;
 
-    /// Adds a call of the tool `name`, which stands as between the quotes of a JSON string.
+    /// Adds a call of the tool `name`, in its form between the quotes of a JSON string.
     pub(super) fn push_call(&mut self, id: IdHash, line: LineNo, name: &[u8]) {
         self.ids.push(id);
         self.lines.push(line.0);

@@ -31,7 +31,7 @@ impl Totals {
     }
 
     /// Adds what the model sees of an entry that is not in the index.
-    pub fn add(&mut self, line: &[u8]) {
+    pub fn add_entry(&mut self, line: &[u8]) {
         measure_parts(&Scan::of(line), line, |part, tokens| match part {
             Part::Thinking => self.thinking += tokens,
             Part::Signature => self.signatures += tokens,
@@ -41,7 +41,7 @@ impl Totals {
 
     /// Messages, thinking and signatures together.
     #[must_use]
-    pub fn all(&self) -> Tokens {
+    pub fn all_tokens(&self) -> Tokens {
         self.messages + self.thinking + self.signatures
     }
 

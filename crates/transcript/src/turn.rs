@@ -16,14 +16,14 @@ pub struct TurnIdx(pub usize);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The places of its entries in the chain.
-    pub places: Range<usize>,
+    pub chain_places: Range<usize>,
 }
 
 impl Turn {
     /// The lines of the turn.
     #[must_use]
     pub fn lines<'a>(&self, chain: &'a Chain) -> &'a [LineNo] {
-        chain.lines.get(self.places.clone()).unwrap_or_default()
+        chain.lines.get(self.chain_places.clone()).unwrap_or_default()
     }
 }
 
@@ -38,10 +38,10 @@ pub fn find_turns(index: &Index, chain: &Chain) -> Vec<Turn> {
     let prompts = (0..).zip(&chain.lines).filter(|(_, line)| is_start(**line)).map(|(at, _)| at);
     let starts: Vec<usize> = find_opening(index, chain, is_start).into_iter().chain(prompts).collect();
     let ends = starts.iter().skip(1).copied().chain([chain.lines.len()]);
-    starts.iter().copied().zip(ends).map(|(start, end)| Turn { places: start..end }).collect()
+    starts.iter().copied().zip(ends).map(|(start, end)| Turn { chain_places: start..end }).collect()
 }
 
-/// The first message of the chain, where an answer stands before the first prompt.
+/// The first message of the chain, where an answer comes before the first prompt.
 fn find_opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool) -> Option<usize> {
     let before = || (0..).zip(&chain.lines).map(|(at, line)| (at, *line)).take_while(|(_, line)| !is_start(*line));
     let is_answer = |line: LineNo| {
@@ -55,5 +55,5 @@ fn find_opening(index: &Index, chain: &Chain, is_start: impl Fn(LineNo) -> bool)
 /// The one of `turns` that the entry at this place of the chain is part of; `None` before all of them.
 #[must_use]
 pub fn turn_at(turns: &[Turn], place: usize) -> Option<TurnIdx> {
-    turns.partition_point(|turn| turn.places.start <= place).checked_sub(1).map(TurnIdx)
+    turns.partition_point(|turn| turn.chain_places.start <= place).checked_sub(1).map(TurnIdx)
 }

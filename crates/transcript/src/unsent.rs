@@ -27,11 +27,11 @@ impl Index {
     #[must_use]
     pub fn resuming_model(&self, chain: &Chain) -> Option<String> {
         let MessageModel::Named(at) = self.last_named_model(chain)? else { return None };
-        self.models.name(at)
+        self.models.name_at(at)
     }
 
     fn last_named_model(&self, chain: &Chain) -> Option<MessageModel> {
-        let mut models = chain.lines.iter().rev().map(|&line| self.models.model_of(self.record(line).message()));
+        let mut models = chain.lines.iter().rev().map(|&line| self.models.model_of(self.record(line).message_idx()));
         models.find(|model| matches!(model, MessageModel::Named(_)))
     }
 
@@ -39,7 +39,7 @@ impl Index {
     fn leave_out_thinking(&mut self, chain: &Chain) {
         let Some(resuming) = self.last_named_model(chain) else { return };
         for thinking in &mut self.thinking {
-            let model = self.models.model_of(self.records.get(thinking.line.idx()).and_then(Record::message));
+            let model = self.models.model_of(self.records.get(thinking.line.idx()).and_then(Record::message_idx));
             if model != resuming && model != MessageModel::Synthetic {
                 *thinking = thinking.as_unsent();
             }

@@ -98,5 +98,5 @@ fn numbers(archive: &dyn Archive) -> Vec<u64> {
 fn found_in_archive(archive: &mut dyn Archive, query: &str) -> Vec<String> {
     archive.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
     let query = Query { text: query, kind: Some(DocumentKind::Utterance), speaker: None, sessions: &[], limit: 10 };
-    archive.search(&query, &|_| None).unwrap().into_iter().map(|hit| hit.document.text).collect()
+    archive.search_words(&query, &|_| None).unwrap().into_iter().map(|hit| hit.document.text).collect()
 }

@@ -124,7 +124,7 @@ impl RewriteArgs {
         self.output.force
     }
 
-    /// As `Self::resolve`, for a verb that may replace rollouts of Codex.
+    /// As [`Self::resolve_rewrite_settings`], for a verb that may replace rollouts of Codex.
     pub(crate) fn resolve_for_rollouts(
         self,
         session: &SessionArg,
@@ -169,8 +169,8 @@ impl RewriteArgs {
             archive_ref: context.environment.archive_ref(&keep)?,
             typed_archive,
             keep,
-            on_server: context.environment.server_consent(),
-            codex_in_place: context.environment.codex_consent(),
+            on_server: context.environment.consent_to_keep_on_server(),
+            codex_in_place: context.environment.consent_to_edit_rollouts(),
             keep_max: context.environment.config.keep_max(),
             mode: if self.dry_run { RunMode::Show } else { RunMode::Do },
             replaces_rollouts: false,
@@ -309,7 +309,7 @@ fn refuse_unless_unpacked(source: &FoundSession, output: &OutputChoice) -> Resul
         OutputChoice::File(..) | OutputChoice::Stdout => false,
     };
     let Some(path) = source.path().filter(is_refused) else { return Ok(()) };
-    let packing = Packing::of(path).ok().flatten();
+    let packing = Packing::detect_in(path).ok().flatten();
     packing.map_or(Ok(()), |packing| {
         Err(CommandError::usage(anyhow!("{} is compressed by {packing}", path.display()))
             .with_hint(format!("add -o FILE, or unpack it first: {}", packing.unpack_command(path))))

@@ -127,7 +127,7 @@ mod tests {
         fs::write(user.path().join("fold.md"), "Summarize {messages} after {existing_summary}.").unwrap();
         fs::write(user.path().join("empty.md"), "Summarize.").unwrap();
         let set = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
-        let environment = Environment::of(set, user.path().join("project"), Some(user.path())).unwrap();
+        let environment = Environment::from_variables(set, user.path().join("project"), Some(user.path())).unwrap();
         let command = with_former_options(SummarizingCommand::command());
         let matches = command.try_get_matches_from(["ctxc"].iter().chain(typed)).unwrap();
         let environment = environment.with_settings(&former_settings(&matches))?;

@@ -89,7 +89,7 @@ struct AnsweredStep {
     calls: Vec<ToolUse>,
     results: Vec<ToolResult>,
     /// The texts of a person beside the results.
-    said: Vec<String>,
+    typed_texts: Vec<String>,
 }
 
 impl<'a> AnswerBuilder<'a> {
@@ -158,7 +158,7 @@ impl<'a> AnswerBuilder<'a> {
             }
             return Ok(());
         }
-        self.step.said.extend(Some(message.text.clone()).filter(|text| !text.trim().is_empty()));
+        self.step.typed_texts.extend(Some(message.text.clone()).filter(|text| !text.trim().is_empty()));
         for (result, (_, text)) in message.tool_results.iter().zip(entry::tool_result_texts(&scan, bytes)) {
             let mut text = self.linear.with_client_names(at, text);
             if scan.blocks.iter().any(|block| block.kind == BlockKind::Image) {
@@ -173,7 +173,7 @@ impl<'a> AnswerBuilder<'a> {
 
     /// Adds the collected step.
     pub(super) fn flush_step(&mut self) -> Result<(), CommandError> {
-        let AnsweredStep { texts, calls, mut results, said } = std::mem::take(&mut self.step);
+        let AnsweredStep { texts, calls, mut results, typed_texts: said } = std::mem::take(&mut self.step);
         for call in &calls {
             if !results.iter().any(|result| result.id == call.id) {
                 let text = "[no result: the call was interrupted]".to_owned();

@@ -11,7 +11,7 @@ use crate::session::cut;
 use crate::session::cut::{CutAction, MatchPolicy, TargetSpec};
 use crate::session::error::CommandError;
 use crate::session::open::OpenSession;
-use ctxc_core::apply::{CutItem, Rewrite, cut_named};
+use ctxc_core::apply::{CutItem, TranscriptChanges, cut_named};
 use ctxc_core::plan::Roles;
 use ctxc_transcript::text::Tokens;
 
@@ -22,22 +22,22 @@ impl PlanningState<'_> {
         &mut self,
         request: &CompactionRequest,
         how: &CompactOptions,
-    ) -> Result<(bool, Rewrite), CommandError> {
+    ) -> Result<(bool, TranscriptChanges), CommandError> {
         let calls = request.asked.iter().map(ClientCall::validate_call).collect::<Result<Vec<Call>, _>>()?;
-        let mut rewrite = Rewrite::default();
+        let mut changes = TranscriptChanges::default();
         let (mut fits, mut target) = (calls.is_empty(), None);
         let mut seen = HashSet::new();
         // If several calls name an item, the last one decides its replacement.
         for call in calls.iter().rev() {
             match call {
                 Call::Context(ContextChange::Cut(action, specs)) => {
-                    self.cut_items(*action, specs, &mut seen, &mut rewrite)?;
+                    self.cut_items(*action, specs, &mut seen, &mut changes)?;
                 }
                 Call::Context(ContextChange::Restore(_)) => {
                     return Err(anyhow!("nothing is brought back into a running session").into());
                 }
                 Call::Context(ContextChange::Fit(to, _)) => {
-                    let to = to.of(self.window);
+                    let to = to.tokens_in(self.window);
                     target = Some(target.map_or(to, |other: Tokens| other.min(to)));
                     fits = true;
                 }
@@ -49,10 +49,10 @@ impl PlanningState<'_> {
             }
         }
         if calls.iter().any(|call| matches!(call, Call::Context(ContextChange::Prune))) {
-            self.prune_by(&how.superseded, request, &mut rewrite)?;
+            self.prune_by(&how.superseded, request, &mut changes)?;
         }
         self.target = target.unwrap_or(self.target);
-        Ok((fits, rewrite))
+        Ok((fits, changes))
     }
 
     /// Cuts the items of `specs` that the archive can restore, except those in `seen`, which were cut before.
@@ -61,7 +61,7 @@ impl PlanningState<'_> {
         action: CutAction,
         specs: &[TargetSpec],
         seen: &mut HashSet<CutItem>,
-        rewrite: &mut Rewrite,
+        changes: &mut TranscriptChanges,
     ) -> Result<(), CommandError> {
         let OpenSession { reading, settings, .. } = &self.work;
         let (calls, items) = cut::find_items(action, specs, reading, Roles::Both, MatchPolicy::One)?;
@@ -75,7 +75,7 @@ impl PlanningState<'_> {
         };
         let mut cuts = cut::pair_replacements(specs, &items, &settings.archive_ref);
         cuts.retain(|(item, _)| is_open(item) && seen.insert(*item));
-        cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb_name(), rewrite)?;
+        cut_named(&reading.file, &reading.index, &calls, &cuts, action.verb_name(), changes)?;
         Ok(())
     }
 }

@@ -91,11 +91,11 @@ pub(super) fn object_members(json: &[u8]) -> Vec<Member> {
     at = skip_blank(json, at + 1);
     while json.get(at) == Some(&b'"') {
         let key = Span::new(at, string_end(json, at));
-        let colon = skip_blank(json, key.range().end);
+        let colon = skip_blank(json, key.byte_range().end);
         let start = skip_blank(json, colon + 1);
         let value = Span::new(start, value_end(json, start));
         members.push(Member { key, value });
-        let comma = skip_blank(json, value.range().end);
+        let comma = skip_blank(json, value.byte_range().end);
         at = skip_blank(json, comma + 1);
     }
     members

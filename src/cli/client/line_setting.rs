@@ -69,9 +69,9 @@ pub(super) fn add_line(settings: &ClientSettings, command: &str) -> Result<Setti
         StatusLineOwner::Nobody => match object_members(&settings.json).first() {
             // Before the first member, with the white space that precedes it.
             Some(first) => {
-                let blank = blank_before(text, first.key.range().start);
+                let blank = blank_before(text, first.key.byte_range().start);
                 let space = blank.of(text).to_owned();
-                Splice::new(empty_span_at(first.key.range().start), [member.as_bytes(), b",", &space].concat())
+                Splice::new(empty_span_at(first.key.byte_range().start), [member.as_bytes(), b",", &space].concat())
             }
             // Not a byte more, so that `{}` can be distinguished from a file that ctxc created.
             None => Splice::new(empty_span_at(skip_blank(&settings.json, 0) + 1), member),
@@ -91,8 +91,8 @@ pub(super) fn remove_line(settings: &ClientSettings) -> Result<SettingsEdit, Com
     else {
         return Ok(SettingsEdit::Nothing);
     };
-    let before = text.get(..own.key.range().start).unwrap_or_default();
-    let after = text.get(own.value.range().end..).unwrap_or_default();
+    let before = text.get(..own.key.byte_range().start).unwrap_or_default();
+    let after = text.get(own.value.byte_range().end..).unwrap_or_default();
     if (before, after) == (NEW_FILE.0.as_bytes(), NEW_FILE.1.as_bytes()) {
         return Ok(SettingsEdit::Remove);
     }
@@ -137,10 +137,10 @@ fn removal_splices(
     next: Option<&Member>,
 ) -> Vec<Splice> {
     let cut = |span: Span| Splice::new(span, "");
-    let end = own.value.range().end;
+    let end = own.value.byte_range().end;
     if let Some(next) = next {
         let comma = skip_blank(json, end);
-        let next_start = next.key.range().start;
+        let next_start = next.key.byte_range().start;
         let after = skip_blank(text, comma + 1);
         // A comment that follows on the line keeps its place.
         let after = if after == next_start { after } else { skip_spaces(text, comma + 1) };
@@ -152,11 +152,11 @@ fn removal_splices(
     let end = if has_trailing { trailing + 1 } else { end };
     // The line is removed too, unless its end closes a comment.
     let is_end_of_line = matches!(text.get(skip_spaces(text, end)), Some(b'\n' | b'\r'));
-    let start = own.key.range().start;
-    let start = if is_end_of_line { blank_before(text, start).range().start } else { start };
+    let start = own.key.byte_range().start;
+    let start = if is_end_of_line { blank_before(text, start).byte_range().start } else { start };
     let mut splices = vec![cut(Span::new(start, end))];
     if let Some(previous) = previous.filter(|_| !has_trailing) {
-        let comma = skip_blank(json, previous.value.range().end);
+        let comma = skip_blank(json, previous.value.byte_range().end);
         splices.push(cut(Span::new(comma, comma + 1)));
     }
     splices

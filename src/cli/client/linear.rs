@@ -40,7 +40,7 @@ pub(super) struct SummaryHead {
 impl LinearTranscript {
     /// Writes `messages` of the session `session`, using their entries in the `transcript` of the client. With a `head`, the
     /// first message is the summary so far.
-    pub(super) fn of(
+    pub(super) fn write_messages(
         messages: &mut [ClientMessage],
         transcript: &File,
         session: &str,

@@ -103,7 +103,7 @@ fn find_excerpts(gone: &[&ClientMessage], words: &[String], room: Tokens) -> Vec
             std::iter::once(message.text.as_str()).chain(message.tool_results.iter().map(|it| it.text.as_str()));
         for text in texts.filter(|text| mentions_any(text, words)) {
             let who = if message.role == Role::User { "a tool said" } else { "the assistant said" };
-            let excerpt = format!("({who})\n{}", lines_with(text, words));
+            let excerpt = format!("({who})\n{}", excerpt_around(text, words));
             if excerpts.contains(&excerpt) || chars4_tokens(&excerpt) > left {
                 continue;
             }
@@ -116,7 +116,7 @@ fn find_excerpts(gone: &[&ClientMessage], words: &[String], room: Tokens) -> Vec
 }
 
 /// At most 20 lines of `text`: those with one of `words`, and the lines next to them.
-fn lines_with(text: &str, words: &[String]) -> String {
+fn excerpt_around(text: &str, words: &[String]) -> String {
     const MOST: usize = 20;
     let lines: Vec<&str> = text.lines().collect();
     let has = |at: Option<usize>| at.and_then(|at| lines.get(at)).is_some_and(|line| mentions_any(line, words));

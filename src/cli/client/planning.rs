@@ -21,7 +21,9 @@ use crate::session::open::OpenSession;
 use crate::session::options::{ArchiveChoice, CompactDefaults, CompactSettings, CompactTrigger, RewriteSettings};
 use crate::session::reading::SessionReading;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{PruneSelection, Rewrite, ToolCalls, own_edits, prior_summary, prune_transcript, read_calls};
+use ctxc_core::apply::{
+    PruneSelection, ToolCalls, TranscriptChanges, own_edits, prior_summary, prune_transcript, read_calls,
+};
 use ctxc_core::plan::{PlannedCut, Protections, PruneStage};
 use ctxc_store::Record;
 use ctxc_transcript::text::Tokens;
@@ -91,24 +93,24 @@ pub(crate) fn plan_compaction(
         Some(ClientView::Summary(batches)) => Some(SummaryHead { batches }),
         Some(ClientView::Note) | None => None,
     };
-    let linear = LinearTranscript::of(messages, &transcript, &request.session, head.as_ref())
+    let linear = LinearTranscript::write_messages(messages, &transcript, &request.session, head.as_ref())
         .with_context(|| format!("copy the conversation of {} to a temporary file", request.transcript.display()))?;
     let mut conversation = PlanningState::read(request, messages, head.is_some(), linear, how, ui)?;
-    let before = conversation.work.size_of_stages(&Rewrite::default());
+    let before = conversation.work.size_of_stages(&TranscriptChanges::default());
     #[cfg(feature = "mcp")]
-    let (fits, rewrite) = conversation.apply_requested_changes(request, how)?;
+    let (fits, changes) = conversation.apply_requested_changes(request, how)?;
     #[cfg(not(feature = "mcp"))]
-    let (fits, rewrite) = (true, Rewrite::default());
-    let (is_compacted, rewrite) = if fits {
-        let rewrite = conversation.prune_to_target(request, how, rewrite)?;
-        conversation.compact_oldest(how, rewrite, ui)?
+    let (fits, changes) = (true, TranscriptChanges::default());
+    let (is_compacted, changes) = if fits {
+        let changes = conversation.prune_to_target(request, how, changes)?;
+        conversation.compact_oldest(how, changes, ui)?
     } else {
-        (false, rewrite)
+        (false, changes)
     };
-    if !is_compacted && rewrite.is_nothing() {
+    if !is_compacted && changes.is_nothing() {
         return Ok(None);
     }
-    conversation.assemble_answer(request, raw, before, note.as_deref(), is_compacted, rewrite).map(Some)
+    conversation.assemble_answer(request, raw, before, note.as_deref(), is_compacted, changes).map(Some)
 }
 
 /// The state of the conversation during planning.
@@ -141,7 +143,7 @@ impl<'a> PlanningState<'a> {
         let window = request.window.map(Tokens).or(how.window);
         let calibration = Calibration::learn_from_usage(&reading.index, &reading.chain).with_window(window);
         let work = OpenSession::of_unnamed(&how.rewriting, reading, calibration, ui);
-        let used = work.size_of_stages(&Rewrite::default());
+        let used = work.size_of_stages(&TranscriptChanges::default());
         // Content before the first message stays in any case.
         let fixed = calibration.context_size(Tokens::ZERO);
         let target = part_of(calibration.window, how.part).min(fixed + part_of(used.saturating_sub(fixed), how.part));
@@ -163,28 +165,28 @@ impl<'a> PlanningState<'a> {
         &self,
         request: &CompactionRequest,
         how: &CompactOptions,
-        mut rewrite: Rewrite,
-    ) -> Result<Rewrite, CommandError> {
+        mut changes: TranscriptChanges,
+    ) -> Result<TranscriptChanges, CommandError> {
         for stage in &how.prunings {
-            if self.work.size_of_stages(&rewrite) <= self.target {
+            if self.work.size_of_stages(&changes) <= self.target {
                 break;
             }
-            self.prune_by(stage, request, &mut rewrite)?;
+            self.prune_by(stage, request, &mut changes)?;
         }
-        Ok(rewrite)
+        Ok(changes)
     }
 
     pub(super) fn prune_by(
         &self,
         stage: &PruneStage,
         request: &CompactionRequest,
-        rewrite: &mut Rewrite,
+        changes: &mut TranscriptChanges,
     ) -> Result<(), CommandError> {
         let OpenSession { reading, settings, .. } = &self.work;
         let calls = read_calls(reading.transcript(), &Protections::default())?;
         let cut = Some(self.cuttable_results(&calls, &instruction_words(&request.instructions)));
         let pruning = PruneSelection::from_stage(PruneStage { cut, ..stage.clone() }).map_err(CommandError::usage)?;
-        prune_transcript(reading.transcript(), &pruning, &settings.archive_ref, rewrite)?;
+        prune_transcript(reading.transcript(), &pruning, &settings.archive_ref, changes)?;
         Ok(())
     }
 
@@ -222,31 +224,31 @@ impl<'a> PlanningState<'a> {
     fn compact_oldest(
         &mut self,
         how: &CompactOptions,
-        rewrite: Rewrite,
+        changes: TranscriptChanges,
         ui: &Ui,
-    ) -> Result<(bool, Rewrite), CommandError> {
-        let size = self.work.size_of_stages(&rewrite);
+    ) -> Result<(bool, TranscriptChanges), CommandError> {
+        let size = self.work.size_of_stages(&changes);
         if size <= self.target {
-            return Ok((false, rewrite));
+            return Ok((false, changes));
         }
         let mut summaries = how.compacting.in_window(self.work.calibration.window);
-        summaries.stage.keep_recent = self.n_kept(&summaries, &rewrite);
+        summaries.stage.keep_recent = self.n_kept(&summaries, &changes);
         ui.print_detail(format_args!("compacting all but the newest {} messages", summaries.stage.keep_recent));
-        let (rewrite, stats) = compact_conversation(&mut self.work, &summaries, CompactTrigger::Always, size, rewrite)?;
-        Ok((stats.reason.is_none(), rewrite))
+        let (changes, stats) = compact_conversation(&mut self.work, &summaries, CompactTrigger::Always, size, changes)?;
+        Ok((stats.reason.is_none(), changes))
     }
 
     /// The number of newest messages to keep: as many as there is room for beside the view.
-    fn n_kept(&self, how: &CompactSettings, rewrite: &Rewrite) -> usize {
+    fn n_kept(&self, how: &CompactSettings, changes: &TranscriptChanges) -> usize {
         let OpenSession { reading, .. } = &self.work;
-        let messages = Messages::of(&reading.index, &reading.chain, &rewrite.dropped);
+        let messages = Messages::of(&reading.index, &reading.chain, &changes.dropped);
         let mut tokens = vec![Tokens::ZERO; messages.len() as usize];
         let mut n_tail = 0;
         for &line in &reading.chain.lines {
             if let OwningMessage::Of(message) | OwningMessage::Behind(message) = messages.owner_of(line)
                 && let Some(sum) = tokens.get_mut(message as usize)
             {
-                *sum += rewrite.tokens(&reading.index, line);
+                *sum += changes.tokens_after(&reading.index, line);
                 if self.message_of(line).is_some_and(|at| at >= self.tail) {
                     n_tail = n_tail.max(messages.len() - message);
                 }
@@ -272,11 +274,11 @@ impl<'a> PlanningState<'a> {
         before: Tokens,
         note: Option<&str>,
         is_compacted: bool,
-        mut rewrite: Rewrite,
+        mut changes: TranscriptChanges,
     ) -> Result<ClientPlan, CommandError> {
-        if !rewrite.edits.is_empty() || !rewrite.dropped.is_empty() {
-            let edits = own_edits(&self.work.reading.index, &rewrite, &self.work.reading.past.lines);
-            rewrite = draft_edits(&mut self.work, edits, &rewrite)?;
+        if !changes.edits.is_empty() || !changes.dropped.is_empty() {
+            let edits = own_edits(&self.work.reading.index, &changes, &self.work.reading.past.lines);
+            changes = draft_edits(&mut self.work, edits, &changes)?;
         }
         let Self { messages, linear, work, tail, has_head, .. } = &self;
         let reading = &work.reading;
@@ -289,7 +291,7 @@ impl<'a> PlanningState<'a> {
                 None => view = view.or(new_view(reading, linear, line)?),
             }
         }
-        let mut records = std::mem::take(&mut rewrite.records);
+        let mut records = std::mem::take(&mut changes.records);
         if let Some(view) = view.filter(|_| is_compacted) {
             let left: BTreeSet<usize> = lines.iter().map(|(at, _)| *at).collect();
             let head = messages.first().filter(|_| *has_head).map(|first| first.text.as_str());

@@ -54,7 +54,7 @@ impl Preview {
     ///
     /// # Errors
     /// When the messages of either cannot be read.
-    pub(crate) fn of(request: &CompactionRequest, answer: &CompactionAnswer) -> Result<Self, CommandError> {
+    pub(crate) fn compare_views(request: &CompactionRequest, answer: &CompactionAnswer) -> Result<Self, CommandError> {
         let (before, after) = (read_messages(&request.messages)?, read_messages(&answer.messages)?);
         let (view, after) = after.split_first().map_or(("", after.as_slice()), |(view, rest)| (&view.text, rest));
         let left: HashMap<&str, &str> = results_of(after).collect();

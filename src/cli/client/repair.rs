@@ -64,9 +64,11 @@ pub(crate) fn repair_gap(
     }
     let Some(archive) = archives::open_if_there(url)? else { return Ok(None) };
     for _ in 0..ATTEMPTS {
-        let reading = SessionReading::of(&FoundSession::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
+        let reading = SessionReading::read(&FoundSession::File { path: path.to_owned(), by: FoundBy::Path }, ui)?;
         let Some(found) = find_own_compaction(&*archive, &reading)? else { return Ok(None) };
-        let Some(line) = found.repair_line(&reading.file, &reading.index)? else { return Ok(Some((reading, found))) };
+        let Some(line) = found.make_closing_boundary(&reading.file, &reading.index)? else {
+            return Ok(Some((reading, found)));
+        };
         append_line(path, reading.index.n_bytes, &line)?;
     }
     Ok(None)
@@ -148,7 +150,7 @@ pub(crate) fn archive_unstored(work: &OpenSession<'_>) -> Result<bool, CommandEr
         );
         return Ok(false);
     }
-    let mut archive = archives::open(url)?;
+    let mut archive = archives::open_or_create(url)?;
     store_compaction(&mut *archive, session_id(path).unwrap_or_default(), reading, &found, ui)?;
     Ok(true)
 }

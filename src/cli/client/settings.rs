@@ -153,7 +153,7 @@ impl ClientSettings {
                 let mut staged = StagedFile::create_beside(&self.path, IfExists::Replace, permissions)?;
                 staged.staged_file().write_all(&text)?;
                 staged.sync()?;
-                staged.commit(IfExists::Replace)?;
+                staged.move_into_place(IfExists::Replace)?;
             }
         }
         Ok(())

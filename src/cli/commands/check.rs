@@ -52,11 +52,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         return Err(CommandError::usage(anyhow!("only one transcript can be standard input")));
     }
     context.probe_report(found.path().into_iter().chain(original.as_ref().and_then(FoundSession::path)))?;
-    let mut file = SessionReading::of(&found, ui)?;
+    let mut file = SessionReading::read(&found, ui)?;
     let report = match &original {
         // The check works without an archive too.
         None => check_alone(file, context.environment.archive_url(args.archive.as_deref()).ok().as_deref(), ui)?,
-        Some(original) => check_against(&mut file, &mut SessionReading::of(original, ui)?, ui)?,
+        Some(original) => check_against(&mut file, &mut SessionReading::read(original, ui)?, ui)?,
     };
     context.print_about(ResultSubject::Session(&report.session), &report, &report)?;
     found.path().into_iter().for_each(|path| archives::warn_of_masked(path, ui));

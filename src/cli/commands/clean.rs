@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         context.environment.session_folders().ok().as_ref(),
         SystemTime::now(),
     )? {
-        report.add(&path, OwnFileKind::Leftover, bytes_of(&path));
+        report.count_file(&path, OwnFileKind::Leftover, bytes_of(&path));
     }
     // A first command that was killed may have left files but no archive.
     let archive = match archive {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         };
         let Some(archive) = archive.as_deref() else { continue };
         match is_restorable(archive, &path, &candidate, ui) {
-            Ok(true) => report.add(&path, what, metadata.len()),
+            Ok(true) => report.count_file(&path, what, metadata.len()),
             Ok(false) => {}
             Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             Err(error) => {
@@ -181,7 +181,7 @@ fn is_restorable(
             let Some(stored) = read_back_session(archive, &file, &index)? else { return Ok(false) };
             // Undoing the operations on the session leads back to the backup.
             let found = FoundSession::File { path: session.clone(), by: FoundBy::Path };
-            let mut reading = if session.is_file() { SessionReading::of(&found, ui)? } else { return Ok(false) };
+            let mut reading = if session.is_file() { SessionReading::read(&found, ui)? } else { return Ok(false) };
             reading.recognise_in(archive)?;
             let operations = reading.past.history.operation_ids();
             let leads_back = |known: &KnownSession| {

@@ -43,6 +43,6 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let window = args.summarizing.context_window();
     let compacting = args.summarizing.resolve_compact_defaults(args.engine, context.environment)?;
     let rewriting = args.rewrite.resolve_rewrite_settings(&args.session, context)?.in_window(window);
-    let report = compact_session(&compacting, trigger, &mut context.open(&rewriting)?)?;
+    let report = compact_session(&compacting, trigger, &mut context.open_and_store_compaction(&rewriting)?)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

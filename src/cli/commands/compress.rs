@@ -18,9 +18,9 @@ use crate::session::error::{CommandError, Completion};
 use crate::session::options::{EngineChoice, RunMode};
 use crate::session::quantity::parse_tokens;
 use crate::session::rewrite::OperationIntent;
-use crate::session::shrink::plan_calls;
+use crate::session::run_tasks::plan_calls;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{CompressTasks, Rewrite, ThinkingReach, tokens_before};
+use ctxc_core::apply::{CompressTasks, ThinkingReach, TranscriptChanges, tokens_before};
 use ctxc_core::plan;
 use ctxc_core::plan::{Bands, CompressSelection};
 use ctxc_engine::run::MinKept;
@@ -105,11 +105,11 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let engine = &engine.resolve_engine(context.environment)?;
     let rewriting = rewrite.resolve_rewrite_settings(&session, context)?;
     let selection = select.resolve_selection(config)?;
-    let mut work = context.open(&rewriting)?;
+    let mut work = context.open_and_store_compaction(&rewriting)?;
     let reading = &work.reading;
     let turns = find_turns(&reading.index, &reading.chain);
-    let mut rewrite = Rewrite::default();
-    let CompressTasks { tasks, n_skipped } = read_selected_tasks(&work, &turns, &selection, min_tokens, &rewrite)?;
+    let mut changes = TranscriptChanges::default();
+    let CompressTasks { tasks, n_skipped } = read_selected_tasks(&work, &turns, &selection, min_tokens, &changes)?;
     let lost = if facts.show_lost { LostFactsDetail::Named } else { LostFactsDetail::Counted };
     let bands = &selection.bands;
     warn_of_newest(&selection, turns.len(), ui);
@@ -134,11 +134,11 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
             ui.print_status("engine    extract (built in, offline)");
         }
     }
-    let ShortenedTasks { outcomes, calls } = shorten_tasks(&work, &tasks, engine, facts.min_kept, &mut rewrite)?;
+    let ShortenedTasks { outcomes, calls } = shorten_tasks(&work, &tasks, engine, facts.min_kept, &mut changes)?;
     let rows = TaskRows::new(&work.reading.index, &tasks, n_skipped, Some(&outcomes), calls, lost);
     let unchanged = why_unchanged(bands, turns.len(), &rows.messages, tasks.len());
     let intent = OperationIntent { verb: "compress", unchanged: &unchanged, calls: cost_of_calls(&rows.calls) };
-    let outcome = work.carry_out_plan(rewrite, ThinkingReach::BehindChange, intent)?;
+    let outcome = work.apply_changes(changes, ThinkingReach::BehindChange, intent)?;
     let report = CompressReport::new(outcome, engine.name(), bands, turns.len(), rows);
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
     if explain {

@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let n_gone = changes.iter().filter(|change| !matches!(change, EntryChange::Added(_))).count();
     let mut entries = Vec::new();
     for change in changes {
-        StopRequested::check_flag(ui.stop_flag()).map_err(|_| CommandError::interrupted())?;
+        StopRequested::check_flag(ui.stop_flag()).map_err(|_| CommandError::interrupted_error())?;
         entries.push(diff_entry(change, &before, &after, length)?);
     }
     let is_own = |reading: &SessionReading| reading.drafted.is_none();
@@ -114,7 +114,7 @@ fn read_sessions(
         }
         ComparedSessions::Two(before, after) => {
             context.probe_report([before, after].into_iter().filter_map(FoundSession::path))?;
-            Ok((SessionReading::of(before, ui)?, SessionReading::of(after, ui)?))
+            Ok((SessionReading::read(before, ui)?, SessionReading::read(after, ui)?))
         }
         ComparedSessions::Source { session: FoundSession::StandardInput, .. } => {
             Err(CommandError::usage(anyhow!("standard input cannot be compared with its source"))
@@ -122,9 +122,9 @@ fn read_sessions(
         }
         ComparedSessions::Source { session, archive } => {
             context.probe_report(session.path())?;
-            let after = SessionReading::of(session, ui)?;
+            let after = SessionReading::read(session, ui)?;
             let again = session.path().map(|path| FoundSession::File { path: path.to_owned(), by: FoundBy::Id });
-            let mut before = SessionReading::of(&again.unwrap_or_else(|| session.clone()), ui)?;
+            let mut before = SessionReading::read(&again.unwrap_or_else(|| session.clone()), ui)?;
             let is_changed = match archives::open_if_there(archive)? {
                 Some(archive) => before.undo_all(&*archive, ui)?,
                 None => false,
@@ -179,7 +179,7 @@ fn diff_entry(
 fn entry_without_sizes(became: EntryDifference, shown: &[ShownText]) -> DiffEntry {
     let what = shown
         .first()
-        .map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).speaker_and_kind());
+        .map_or_else(|| "without text".to_owned(), |first| ShownMessage::new(first.clone()).label_speaker());
     let text = collapse_whitespace(&join_texts(shown));
     let beginning = clip_text(&text, BEGINNING);
     let time = shown.first().and_then(|first| first.time).map(to_second);

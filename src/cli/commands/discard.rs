@@ -48,6 +48,6 @@ pub(super) fn cut_targets(
     let rewriting = rewrite.resolve_rewrite_settings(&session, context)?;
     let targets = targets.resolve_targets(&typed, &rewriting.source, Some(action))?;
     let request = CutRequest { action, targets, inputs };
-    let report = cut_items(&request, context.open(&rewriting)?)?;
+    let report = cut_items(&request, context.open_and_store_compaction(&rewriting)?)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)
 }

@@ -190,7 +190,7 @@ fn look_at_sessions(
         StopRequested::check_flag(ui.stop_flag())?;
         let id = session_id(path).unwrap_or_default();
         let short: String = id.chars().take(8).collect();
-        let reading = match SessionReading::of(&FoundSession::File { path: path.clone(), by: FoundBy::Id }, ui) {
+        let reading = match SessionReading::read(&FoundSession::File { path: path.clone(), by: FoundBy::Id }, ui) {
             Ok(reading) => reading,
             Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             // A session of another agent, or an unreadable file: a resume in this client does not use it.

@@ -22,7 +22,7 @@ use crate::session::packed::Packing;
 use crate::session::quantity::parse_age;
 use crate::terminal::ui::Ui;
 use ctxc_core::apply::{SUMMARY, Speaker, is_active, read_output_at, text_at};
-use ctxc_store::{Archive, FindHit, FindPlace, FindQuery, FindSource, LineId, OriginalSelection, SearchStart};
+use ctxc_store::{Archive, FindHit, FindQuery, FindSource, LineId, OriginalSelection, SearchStart, TextPlace};
 use ctxc_transcript::LineReader;
 use ctxc_transcript::session::{SessionFolders, project_folder, session_id, session_of_saved_output, subagent_id};
 use ctxc_transcript::text::Digest;
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
         project: project.as_deref(),
         speaker: speaker.map(Speaker::name),
         tool: args.tool.as_deref(),
-        since: args.since.and_then(|age| Some(SearchStart { from: now.checked_sub(age).ok()?, now })),
+        since: args.since.and_then(|age| Some(SearchStart { first_moment: now.checked_sub(age).ok()?, now })),
         limit: args.limit,
     };
     if !query.has_words() {
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     }
     let data_dir = data_dir().ok();
     let which = SearchScope {
-        places: &places,
+        session_folders: &places,
         projects,
         project: project.as_deref(),
         archive: &url,
@@ -162,10 +162,10 @@ struct HitReader<'a> {
 impl HitReader<'_> {
     /// The report of `hit`; `None` for an inactive summary, which repeats other matches, and for a text that is gone.
     fn read_hit(&self, hit: &FindHit, query: &str) -> Result<Option<FoundText>, CommandError> {
-        let places = hit.places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source)?)));
+        let places = hit.text_places.iter().filter_map(|place| Some((*place, self.sources.get(&place.source_id)?)));
         let (files, kept): (Vec<_>, Vec<_>) = places.partition(|(_, source)| !source.key.starts_with("kept:"));
         if let Some((place, source)) = files.iter().find(|(_, source)| is_saved_output(source)) {
-            let text = read_output_at(Path::new(&source.key), place.start);
+            let text = read_output_at(Path::new(&source.key), place.line_start);
             return Ok(text.map(|text| FoundText::new(query, hit, (*place, source), &text, None, TextStatus::Saved)));
         }
         let (of_subagents, files): (Vec<_>, Vec<_>) =
@@ -175,7 +175,7 @@ impl HitReader<'_> {
             return Ok(None);
         }
         if let Some((place, source)) = active.or(files.first()).or(of_subagents.first()) {
-            let Some(line) = read_line_at(Path::new(&source.key), place.start) else { return Ok(None) };
+            let Some(line) = read_line_at(Path::new(&source.key), place.line_start) else { return Ok(None) };
             let standing = match subagent_of(source) {
                 Some(id) => TextStatus::Subagent { id: id.to_owned() },
                 None if active.is_some() => TextStatus::InContext,
@@ -184,7 +184,7 @@ impl HitReader<'_> {
             return Ok(found_text(query, hit, (*place, source), &line, standing));
         }
         let (Some((place, source)), Some(archive)) = (kept.first(), self.archive) else { return Ok(None) };
-        let Some(line) = kept_line(archive, place.start)? else { return Ok(None) };
+        let Some(line) = kept_line(archive, place.line_start)? else { return Ok(None) };
         let is_file =
             |other: &FindSource| other.key != source.key && subagent_of(other).is_none() && !is_saved_output(other);
         let has_file = self.sources.values().any(|other| other.session == source.session && is_file(other));
@@ -222,11 +222,11 @@ fn is_saved_output(source: &FindSource) -> bool {
 fn found_text(
     query: &str,
     hit: &FindHit,
-    (place, source): (FindPlace, &FindSource),
+    (place, source): (TextPlace, &FindSource),
     line: &[u8],
     standing: TextStatus,
 ) -> Option<FoundText> {
-    let (text, folder) = text_at(line, place.at)?;
+    let (text, folder) = text_at(line, place.text_idx)?;
     Some(FoundText::new(query, hit, (place, source), &text, folder, standing))
 }
 
@@ -236,7 +236,7 @@ fn read_line_at(path: &Path, start: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut file = File::open(path).ok()?;
-    let rest: Box<dyn Read> = match Packing::of(path).ok()? {
+    let rest: Box<dyn Read> = match Packing::detect_in(path).ok()? {
         None => {
             file.seek(SeekFrom::Start(start)).ok()?;
             Box::new(file)

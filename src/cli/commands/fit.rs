@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         clip: (config.summarization.clip_first, config.summarization.clip_last),
     };
     let rewriting = args.rewrite.resolve_rewrite_settings(&args.session, context)?.in_window(context_window);
-    let mut work = context.open(&rewriting)?;
+    let mut work = context.open_and_store_compaction(&rewriting)?;
     work.reading.note_unsent_thinking(context.ui);
     let report = fit_session(&request, &mut work)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)

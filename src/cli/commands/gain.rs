@@ -19,7 +19,7 @@ use crate::session::archives;
 use crate::session::error::{CommandError, FailureKind};
 use crate::session::quantity::parse_age;
 use crate::session::reading::SessionReading;
-use ctxc_core::apply::{read_steps, write_report};
+use ctxc_core::apply::{read_steps, write_private_file};
 use ctxc_core::version::OperationEdits;
 use ctxc_engine::Prices;
 use ctxc_store::{Archive, Operation, OperationSelection, hide_password};
@@ -78,7 +78,11 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         let counted = operations.iter().filter(|it| it.has_changes() && !undoing.contains(it.id.as_str()));
         let mut projects = HashMap::new();
         for operation in counted.filter(|it| since.is_none_or(|since| it.time >= since)) {
-            gain.add(operation, &project_of_operation(operation, &mut projects), undone.contains(&operation.id));
+            gain.count_operation(
+                operation,
+                &project_of_operation(operation, &mut projects),
+                undone.contains(&operation.id),
+            );
         }
     }
     gain.find_break_even();
@@ -106,11 +110,11 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     }
     let mut simulation = Simulation::new();
     for session in &found {
-        match SessionReading::of(session, ui) {
+        match SessionReading::read(session, ui) {
             Ok(reading) => {
                 let steps = reading.name_errors(read_steps(reading.transcript()))?;
                 let calibration = reading.calibration().with_window(environment.config.context_window());
-                simulation.add(&steps, calibration.window);
+                simulation.simulate_session(&steps, calibration.window);
             }
             Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
             Err(error) => {
@@ -123,7 +127,7 @@ fn simulate_policies(args: &Args, context: &Context<'_>) -> Result<(), CommandEr
     environment.config.prices.iter().for_each(|(model, price)| prices.set(model.clone(), *price));
     simulation.set_prices(&prices);
     if let Some(path) = &args.output {
-        write_report(path, &simulation.to_html()).with_context(|| format!("write {}", path.display()))?;
+        write_private_file(path, &simulation.to_html()).with_context(|| format!("write {}", path.display()))?;
     }
     context.print(&simulation, simulation.text(ui.text_layout()))?;
     if simulation.requests == 0 {

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::cli::args::{ArchiveArg, SessionArg};
 use crate::cli::client::archive_first;
 use crate::cli::context::Context;
-use crate::report::deposit::DepositSize;
+use crate::report::deposit::NewContentSize;
 use crate::report::keep::{ArchivedPart as WasFound, KeepProblem, KeepReport, KeptRow};
 use crate::session::archives;
 use crate::session::consent::check_server_consent;
@@ -88,22 +88,22 @@ pub(crate) fn keep_sessions(
     let ui = context.ui;
     let source = if let SessionsToKeep::One(found) = which { found.path() } else { None };
     context.probe_report(source)?;
-    let mut archive = archives::open(url)?;
+    let mut archive = archives::open_or_create(url)?;
     let archive = &mut *archive;
     let is_there = match which {
         SessionsToKeep::One(found) => is_kept(archive, found)?,
         SessionsToKeep::All(_) => false,
     };
-    check_server_consent(url, context.environment.server_consent(), is_there, ui)?;
+    check_server_consent(url, context.environment.consent_to_keep_on_server(), is_there, ui)?;
     let mut report = KeepReport::new(hide_password(url));
     match which {
         SessionsToKeep::One(found) => {
-            report.add(store_session(archive, found, ui)?.ok_or_else(|| no_whole_line_error(found))?);
+            report.push_row(store_session(archive, found, ui)?.ok_or_else(|| no_whole_line_error(found))?);
         }
         SessionsToKeep::All(places) => keep_all(archive, places, &mut report, ui)?,
     }
     archive.commit()?;
-    if report.deposit != DepositSize::default() {
+    if report.deposit != NewContentSize::default() {
         report.packs_merged = merge_packs(archive)?;
     }
     let ids = report.sessions.iter().fold(String::new(), |ids, row| ids + &row.id + "\n");
@@ -125,7 +125,7 @@ fn is_kept(archive: &dyn Archive, found: &FoundSession) -> Result<bool, CommandE
 fn merge_packs(archive: &mut dyn Archive) -> Result<u64, CommandError> {
     let end = Instant::now() + MERGING;
     let go_on = || if Instant::now() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    Ok(archive.rewrite(RewritePart::SmallPacks(&mut { go_on }))?)
+    Ok(archive.compact_storage(RewritePart::SmallPacks(&mut { go_on }))?.0)
 }
 
 /// Stores the sessions of all projects. One that cannot be read does not stop the others.
@@ -144,7 +144,7 @@ fn keep_all(
         match store_session(archive, &FoundSession::File { path: session.path.clone(), by: FoundBy::Id }, ui) {
             // The client is still writing its first line.
             Ok(None) => {}
-            Ok(Some(row)) => report.add(row),
+            Ok(Some(row)) => report.push_row(row),
             Err(error) if error.kind() == FailureKind::Interrupted || is_of_archive(&error) => return Err(error),
             Err(error) => {
                 let (path, problem) = (session.path.display().to_string(), error.as_sentence());
@@ -199,7 +199,7 @@ pub(super) fn store_session(
         title: String::new(),
         found: WasFound::Unchanged,
         bytes: len,
-        deposit: DepositSize::default(),
+        deposit: NewContentSize::default(),
     };
     let kept = KeptSession::read(archive, &id)?;
     if let (Some(kept), Some(path)) = (&kept, &path)
@@ -229,7 +229,7 @@ pub(super) fn store_session(
         Some(folder) => version::keep_sidecar(archive, &id, &folder, since, ui.stop_flag())?,
         None => SidecarSize::default(),
     };
-    row.deposit = DepositSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
+    row.deposit = NewContentSize { lines: n_new.into(), files: sidecar.n_files, bytes: new_bytes + sidecar.bytes };
     let version = known.and_then(|known| known.version).map(|version| Version::key(&version).to_string());
     row.title = StandIns::load(archive)?.mask_text(std::mem::take(&mut row.title));
     let title = row.title.clone();

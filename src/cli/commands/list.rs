@@ -127,7 +127,7 @@ fn session_row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> R
         ..SessionRow::default()
     };
     let found = FoundSession::File { path: path.clone(), by: FoundBy::Id };
-    let reading = match SessionReading::of(&found, ui) {
+    let reading = match SessionReading::read(&found, ui) {
         Ok(reading) => reading,
         Err(error) if error.kind() == FailureKind::Interrupted => return Err(error),
         Err(error) => {
@@ -139,8 +139,8 @@ fn session_row(session: &Candidate, archive: Option<&dyn Archive>, ui: &Ui) -> R
     row.bytes = index.fingerprint.len;
     row.turns = find_turns(index, chain).len() as u64;
     let totals = Totals::of(index, chain);
-    row.tokens_chars4 = totals.all();
-    let inherited = archive.and_then(|archive| InheritedFigures::of(archive, path));
+    row.tokens_chars4 = totals.all_tokens();
+    let inherited = archive.and_then(|archive| InheritedFigures::read_from_archive(archive, path));
     row.tokens = InheritedFigures::calibration_with(inherited, index, chain).context_size(totals.context_tokens());
     if subagent_id(path).is_some() {
         row.subagent = Some(reading.name_errors(agent_row(&reading, path))?);

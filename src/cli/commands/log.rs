@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let source = args.session.find(context)?;
     let url = args.archive.archive_url(context.environment)?;
     context.probe_report(source.path())?;
-    let mut reading = SessionReading::of(&source, ui)?;
+    let mut reading = SessionReading::read(&source, ui)?;
     let mut lineage = Vec::new();
     let archive = archives::open_if_there(&url)?;
     let has_archive = archive.is_some();

@@ -13,7 +13,7 @@ use crate::report::map::{Map, MapInput, MapOperation};
 use crate::session::archives;
 use crate::session::error::CommandError;
 use crate::session::reading::SessionReading;
-use ctxc_core::apply::{shell_word, write_report};
+use ctxc_core::apply::{shell_word, write_private_file};
 
 pub(crate) const EXAMPLES: &str = "\
 Shows usage over the steps of the session, and each item with the command that removes or restores it. The page \
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         }
         None => {}
     }
-    let mut reading = SessionReading::of(&found, ui)?;
+    let mut reading = SessionReading::read(&found, ui)?;
     let session = shell_word(&reading.command_word());
     // A map works without an archive too.
     let url = args.archive.archive_url(context.environment).ok();
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let Some(path) = &args.output else {
         return context.print_about(ResultSubject::Usage(&map.read, map.usage), &map, page);
     };
-    write_report(path, &page).with_context(|| format!("write {}", path.display()))?;
+    write_private_file(path, &page).with_context(|| format!("write {}", path.display()))?;
     context.print_about(ResultSubject::Usage(&map.read, map.usage), &map, "")?;
     ui.print_status(format_args!("map       {}", path.display()));
     Ok(())

@@ -53,10 +53,10 @@ impl Args {
         let ArchiveChoice::In(archive) = keep else { return Err(anyhow!("the MCP server needs an archive").into()) };
         Ok(ServerSettings {
             session,
-            places: environment.client_places()?,
+            session_folders: environment.client_places()?,
             client_session: environment.client_session.clone(),
             archive,
-            on_server: environment.server_consent(),
+            on_server: environment.consent_to_keep_on_server(),
             archive_ref: kept,
             estimate: environment.config.tokens,
             window: self.summarizing.context_window().or(environment.config.context_window()),

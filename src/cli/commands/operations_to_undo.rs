@@ -64,7 +64,7 @@ pub(super) fn choose_operations(
                     .with_hint("run `ctxc log SESSION` to list its operations"));
             };
             let id = operation.id;
-            if history.get(&id).is_none() {
+            if history.find_operation(&id).is_none() {
                 return Err(CommandError::from(anyhow!("operation {id} does not belong to this session"))
                     .with_hint("run `ctxc log SESSION` to list its operations"));
             }

@@ -42,14 +42,14 @@ pub(crate) fn run(of: Option<PathBuf>, context: &Context<'_>) -> Result<(), Comm
     let modified = modified.ok().and_then(|modified| Timestamp::try_from(modified).ok());
     let modified = modified.unwrap_or(Timestamp::UNIX_EPOCH);
     let source = FoundSession::File { path: path.clone(), by: FoundBy::Id };
-    let mut reading = SessionReading::of(&source, ui)?;
+    let mut reading = SessionReading::read(&source, ui)?;
     reading.note_unsent_thinking(ui);
     let window = environment.config.context_window();
     let stats = measure_session(&mut reading, &Bands::default(), url.as_deref(), window, ui)?;
     let calibration = reading.calibration();
     let protections = ProtectArgs::default().resolve_protections(&environment.config);
     let archive_ref = archive_ref.unwrap_or(ArchiveRef::Nowhere);
-    let figures = FitFigures::of(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
+    let figures = FitFigures::measure_session(&reading, &archive_ref, ThinkingPolicy::Remove, &protections)?;
     let origin = reading.usage_origin();
     let overview = Overview {
         read: reading.session_ref(),

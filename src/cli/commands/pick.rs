@@ -85,7 +85,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
             .with_hint("name turns by --turns or SESSION:TURNS, texts by --search, or items by --item"));
     }
     let rewriting = new.into_rewrite_args().resolve_rewrite_settings(&first, context)?;
-    let mut work = context.open(&rewriting)?;
+    let mut work = context.open_and_store_compaction(&rewriting)?;
     let mut readings = Vec::new();
     for PickSource { session, turns } in others {
         let found = session.find(context)?;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
             return Err(CommandError::usage(anyhow!("{} is named twice", source_name(&found)))
                 .with_hint("name all its turns at once, as in SESSION:0,7-9"));
         }
-        let reading = SessionReading::of(&found, context.ui)?;
+        let reading = SessionReading::read(&found, context.ui)?;
         reading.warn_of_chain(context.ui);
         readings.push((found, PickSource { session: reading, turns }));
     }
@@ -111,7 +111,7 @@ fn keep_others<'a>(
 ) -> Result<(), CommandError> {
     let (ArchiveChoice::In(url), RunMode::Do) = (&rewriting.keep, rewriting.mode) else { return Ok(()) };
     for found in others {
-        let mut archive = archives::open(url)?;
+        let mut archive = archives::open_or_create(url)?;
         store_session(&mut *archive, found, context.ui)?;
         archive.commit()?;
     }

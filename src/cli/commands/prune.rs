@@ -45,7 +45,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let stage = args.select.apply_to_stage(args.protect.resolve_protections(&context.environment.config))?;
     let pruning = PruneSelection::from_stage(args.extras.apply_to_stage(stage)).map_err(CommandError::usage)?;
     let rewriting = args.rewrite.resolve_rewrite_settings(&args.session, context)?;
-    let report = prune_session("prune", &pruning, &mut context.open(&rewriting)?)?;
+    let report = prune_session("prune", &pruning, &mut context.open_and_store_compaction(&rewriting)?)?;
     let look = context.ui.text_layout();
     let text = match rewriting.mode {
         RunMode::Show => PruneText::of_dry_run(&report, look),

@@ -46,6 +46,6 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
         // The list works without an archive too.
         archive: args.archive.archive_url(context.environment).ok(),
     };
-    let refs = list_items(&request, SessionReading::of(&source, context.ui)?)?;
+    let refs = list_items(&request, SessionReading::read(&source, context.ui)?)?;
     context.print_about(ResultSubject::Session(&refs.read), &refs, refs.text(context.ui.text_layout()))
 }

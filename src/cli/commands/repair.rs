@@ -35,7 +35,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let Args { session, remove_thinking, rewrite } = args;
     let rewriting = rewrite.resolve_rewrite_settings(&session, context)?;
     let thinking = if remove_thinking { ThinkingReach::Everywhere } else { ThinkingReach::BehindChange };
-    let report = repair_session(thinking, context.open(&rewriting)?)?;
+    let report = repair_session(thinking, context.open_and_store_compaction(&rewriting)?)?;
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
     Ok(if report.has_errors() { Completion::Errors } else { Completion::Full })
 }

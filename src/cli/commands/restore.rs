@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 
 use super::operations_to_undo::{IfDependent, OperationsToUndo};
-use super::{restore_kept, restore_whole};
+use super::{restore_kept, undo_operations};
 use crate::cli::args::{RewriteArgs, SessionTargetArgs, TargetArgs};
 use crate::cli::completing;
 use crate::cli::context::Context;
@@ -67,12 +67,12 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
         (false, Some(id)) => OperationsToUndo::One(id),
         (false, None) => {
             let targets = args.targets.resolve_targets(&targets, &rewriting.source, None)?;
-            let report = restore_targets(&targets, &archive, context.open(&rewriting)?)?;
+            let report = restore_targets(&targets, &archive, context.open_and_store_compaction(&rewriting)?)?;
             context.print_outcome(&rewriting.output, &report.outcome, &report, &report)?;
             return Ok(if report.has_failed() { Completion::Errors } else { Completion::Full });
         }
     };
     let later = if args.with_later { IfDependent::Undo } else { IfDependent::Refuse };
-    restore_whole::run("restore", &rewriting, &archive, &which, later, context)?;
+    undo_operations::undo_operations("restore", &rewriting, &archive, &which, later, context)?;
     Ok(Completion::Full)
 }

@@ -95,7 +95,7 @@ fn write_kept_session(
         ));
     }
     staged.sync()?;
-    let path = staged.commit(gone.existing)?;
+    let path = staged.move_into_place(gone.existing)?;
     if session_id(&path).is_some() {
         let folder = sidecar_dir(&path);
         // A result of ctxc uses the files of its source until it is archived itself.

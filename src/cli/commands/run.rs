@@ -138,7 +138,7 @@ impl Args {
     fn resolve_request(mut self, context: &Context<'_>) -> Result<RunRequest, CommandError> {
         let engine = std::mem::take(&mut self.engine);
         if let Some(path) = &self.what.plan {
-            let plan = plan_file::read(path)?;
+            let plan = plan_file::read_plan_file(path)?;
             let session = self.session.session.clone().or_else(|| plan.session.clone().map(PathBuf::from));
             let session = session.ok_or_else(|| {
                 CommandError::usage(anyhow!("the plan {} names no session", path.display()))
@@ -287,9 +287,10 @@ impl StageSpec {
         match self {
             Self::Stage(stage) => Some(stage.clone()),
             Self::Compact => summaries.map(|summaries| Stage::Compact(summaries.stage.clone())),
-            Self::Truncate(target) => {
-                Some(Stage::Truncate(TruncateStage { name: "truncate".to_owned(), target_tokens: target.of(window).0 }))
-            }
+            Self::Truncate(target) => Some(Stage::Truncate(TruncateStage {
+                name: "truncate".to_owned(),
+                target_tokens: target.tokens_in(window).0,
+            })),
         }
     }
 }
@@ -302,7 +303,7 @@ fn with_short_comments(plan: &str, look: TextLayout) -> String {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let request = args.resolve_request(context)?;
-    let mut work = context.open(&request.rewriting)?;
+    let mut work = context.open_and_store_compaction(&request.rewriting)?;
     let fingerprint = plan_file::format_fingerprint(work.reading.index.fingerprint);
     if request.fingerprint.as_ref().is_some_and(|planned| *planned != fingerprint) {
         return Err(CommandError::from(anyhow!("{} has changed since the plan was made", work.reading.name))
@@ -325,14 +326,14 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
             rows.push(pipeline.run_stage(&stage)?);
         }
     }
-    let Pipeline { rewrite, reach, size, .. } = pipeline;
+    let Pipeline { changes, reach, size, .. } = pipeline;
     let reached = request.target.map(|target| size < target);
     let unchanged = match (reached, rows.is_empty()) {
         (Some(true), true) => "the context is below the target already",
         (Some(_) | None, _) => "no step found anything to do",
     };
     let calls = cost_of_calls(rows.iter().filter_map(|row| row.did.server_calls()));
-    let outcome = work.carry_out_plan(rewrite, reach, OperationIntent { verb: "run", unchanged, calls })?;
+    let outcome = work.apply_changes(changes, reach, OperationIntent { verb: "run", unchanged, calls })?;
     let size = if request.target.is_some() { size } else { work.size_after(&outcome) };
     let report = RunReport { outcome, target: request.target, size, reached, stages: rows, spared };
     if request.rewriting.mode == RunMode::Do {

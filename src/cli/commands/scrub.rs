@@ -23,7 +23,7 @@ use crate::session::options::{ArchiveChoice, OutputChoice, RunMode};
 use crate::session::rewrite::OperationIntent;
 use crate::session::scrub::{ScrubFiles, ScrubScope, damaged_archives};
 use ctxc_core::apply::{
-    IfExists, MaskedLines, Rewrite, ThinkingReach, count_masked_lines, first_masked, overwrite_masked,
+    IfExists, MaskedLines, ThinkingReach, TranscriptChanges, count_masked_lines, first_masked, overwrite_masked,
 };
 use ctxc_core::version::{PurgeCounts, PurgeMode, Secrets, ThinkingPolicy, purge_archive};
 use ctxc_store::{Archive, ArchiveUrl, FindIndex, RewritePart as Rewriter, hide_password};
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
     let places = environment.session_folders().ok();
     let scope = args.of.resolve_scope(context)?;
     let files = ScrubFiles::find(&scope, archive.as_deref(), places.as_ref(), &other_clients())?;
-    let mut scrub = Scrub { args, context, place: &place, n_places: BTreeMap::new(), scope, files };
+    let mut scrub = Scrub { args, context, archive_url: &place, n_places: BTreeMap::new(), scope, files };
     let secrets = scrub.find_secrets(archive.as_deref_mut(), mode)?;
     let mut report = scrub.find_places(&secrets, archive.as_deref_mut())?;
     if args.check {
@@ -144,7 +144,7 @@ struct Scrub<'a> {
     args: &'a Args,
     context: &'a Context<'a>,
     /// The URL of the archive.
-    place: &'a str,
+    archive_url: &'a str,
     /// The number of places where a rule finds a secret, by kind.
     n_places: BTreeMap<&'static str, u64>,
     scope: ScrubScope,
@@ -159,13 +159,13 @@ impl Scrub<'_> {
         archive: Option<&mut (dyn Archive + 'static)>,
     ) -> Result<ScrubReport, CommandError> {
         let (context, ui) = (self.context, self.context.ui);
-        let url = archive.is_some().then(|| hide_password(self.place));
+        let url = archive.is_some().then(|| hide_password(self.archive_url));
         let mut report = ScrubReport::new(url, &secrets.n_by_kind(), &self.n_places);
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         let places = context.environment.session_folders().ok();
         // Leftovers may contain partial lines or compressed data, which cannot be searched.
         let left =
-            find_leftovers(archive.as_deref().map(|it| it as _), self.place, places.as_ref(), SystemTime::now())?;
+            find_leftovers(archive.as_deref().map(|it| it as _), self.archive_url, places.as_ref(), SystemTime::now())?;
         report.leftovers = left.iter().map(|path| path.display().to_string()).collect();
         if let Some(archive) = archive {
             report.set_purged(purge_archive(
@@ -181,7 +181,7 @@ impl Scrub<'_> {
         };
         for path in self.files.changed_files() {
             StopRequested::check_flag(ui.stop_flag())?;
-            let Ok(masked) = MaskedLines::find(path, &mask) else {
+            let Ok(masked) = MaskedLines::find_in_file(path, &mask) else {
                 report.left.push(LeftFile { path: shown(path), lines: 0, reason: LeftReason::Unreadable });
                 continue;
             };
@@ -197,13 +197,13 @@ impl Scrub<'_> {
                 report.left.push(LeftFile { path: shown(path), lines: masked.n_lines, reason: LeftReason::Name });
             }
         }
-        for (path, reason) in &self.files.left {
+        for (path, reason) in &self.files.unchanged_files {
             StopRequested::check_flag(ui.stop_flag())?;
             // Other unreadable files are not our concern.
             let lines = count_masked_lines(path, &mask).unwrap_or(0);
             report.left.extend((lines > 0).then(|| LeftFile { path: shown(path), lines, reason: *reason }));
         }
-        report.damaged_archives = damaged_archives(self.place);
+        report.damaged_archives = damaged_archives(self.archive_url);
         Ok(report)
     }
 
@@ -213,7 +213,7 @@ impl Scrub<'_> {
         let ui = self.context.ui;
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
         // The index of a search has texts of the client's files too; the next search rebuilds it.
-        let index = index_path(&self.place.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
+        let index = index_path(&self.archive_url.parse().map_err(CommandError::usage)?, data_dir().ok().as_deref());
         index.map_or(Ok(()), |path| FindIndex::delete_files(&path)).context("delete the index of `ctxc find`")?;
         if !self.args.of.stored {
             let mut removed = Vec::new();
@@ -233,17 +233,17 @@ impl Scrub<'_> {
             }
             report.thinking_removed = removed;
         }
-        if let Some(mut archive) = archives::open_if_there(self.place)? {
+        if let Some(mut archive) = archives::open_if_there(self.archive_url)? {
             report.set_purged(purge_archive(
                 &mut *archive,
                 &|bytes, at| secrets.mask_bytes(bytes, at),
                 PurgeMode::Mask,
                 ui.stop_flag(),
             )?);
-            archive.rewrite(Rewriter::Everything)?;
+            archive.compact_storage(Rewriter::Everything)?;
         }
         // Removing thinking made backups.
-        let archive = archives::open_if_there(self.place)?;
+        let archive = archives::open_if_there(self.archive_url)?;
         let places = self.context.environment.session_folders().ok();
         let files = ScrubFiles::find(&self.scope, archive.as_deref(), places.as_ref(), &other_clients())?;
         for path in files.changed_files() {
@@ -271,19 +271,19 @@ impl Scrub<'_> {
     /// Returns whether there was such thinking; a session without any is left unchanged.
     fn remove_thinking(&self, path: &Path, secrets: &Secrets) -> Result<bool, CommandError> {
         let mask = |line: &[u8]| secrets.mask_bytes(line, 0);
-        if !MaskedLines::find(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
+        if !MaskedLines::find_in_file(path, &mask).is_ok_and(|masked| masked.has_thinking_behind) {
             return Ok(false);
         }
         let source = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
-        let (output, keep) = (OutputChoice::InPlace(IfExists::Replace), ArchiveChoice::In(self.place.to_owned()));
+        let (output, keep) = (OutputChoice::InPlace(IfExists::Replace), ArchiveChoice::In(self.archive_url.to_owned()));
         let rewriting = self.context.default_rewrite_settings(source, output, ThinkingPolicy::Remove, keep)?;
-        let mut work = self.context.open(&rewriting)?;
-        let mut rewrite = Rewrite::default();
+        let mut work = self.context.open_and_store_compaction(&rewriting)?;
+        let mut changes = TranscriptChanges::default();
         let first = work.reading.name_errors(first_masked(work.reading.transcript(), &mask))?;
         let Some((line, splices)) = first else { return Ok(false) };
-        rewrite.edit_line(line, splices);
-        let outcome = work.carry_out_plan(
-            rewrite,
+        changes.edit_line(line, splices);
+        let outcome = work.apply_changes(
+            changes,
             ThinkingReach::BehindChange,
             OperationIntent::without_calls("scrub", "no secret"),
         )?;
@@ -293,7 +293,7 @@ impl Scrub<'_> {
     /// Searches again, and reports what could not be masked.
     fn report_unmasked(&self, secrets: &Secrets, mut report: ScrubReport) -> Result<Completion, CommandError> {
         let (context, ui) = (self.context, self.context.ui);
-        if let Some(mut archive) = archives::open_if_there(self.place)? {
+        if let Some(mut archive) = archives::open_if_there(self.archive_url)? {
             let is_in = |bytes: &[u8], _| secrets.is_found_in(bytes).then(|| bytes.to_vec());
             let purged = purge_archive(&mut *archive, &is_in, PurgeMode::Count, ui.stop_flag())?;
             let PurgeCounts { lines, objects, operations, records } = purged;
@@ -337,7 +337,7 @@ impl Scrub<'_> {
                 count_noun(report.thinking_removed.len() as u64, "session")
             ));
         }
-        if matches!(self.place.parse(), Ok(ArchiveUrl::Postgres(_))) {
+        if matches!(self.archive_url.parse(), Ok(ArchiveUrl::Postgres(_))) {
             ui.print_warning(
                 "the log, the replicas and the backups of the server still hold the text, and so do its tables until \
                  VACUUM FULL, where you may not run it",

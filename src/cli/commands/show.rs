@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
     let source = args.session.find(context)?;
     let length = if args.full { TextLength::Full } else { TextLength::Short };
     context.probe_report(source.path())?;
-    let reading = SessionReading::of(&source, ui)?;
+    let reading = SessionReading::read(&source, ui)?;
     let n_turns = find_turns(&reading.index, &reading.chain).len();
     if let Some(turn) = args.turn.filter(|turn| *turn >= n_turns) {
         return Err(CommandError::usage(anyhow!("no turn {turn} in {}: it has {n_turns}", reading.name))
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         ControlFlow::Continue(())
     }))?;
     if is_stopped {
-        return Err(CommandError::interrupted());
+        return Err(CommandError::interrupted_error());
     }
     messages.reverse();
     let measure = Calibration::learn_from_usage(&reading.index, &reading.chain);

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError> {
     let rewriting = args.rewrite.resolve_for_rollouts(&args.session, context)?;
-    let report = slim_session(&mut context.open(&rewriting)?)?;
+    let report = slim_session(&mut context.open_and_store_compaction(&rewriting)?)?;
     let look = context.ui.text_layout();
     let text = match rewriting.mode {
         RunMode::Show => PruneText::of_dry_run(&report, look),

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         }
         source => source,
     };
-    let mut reading = SessionReading::of(&source, ui)?;
+    let mut reading = SessionReading::read(&source, ui)?;
     reading.note_unsent_thinking(ui);
     let stats = measure_session(&mut reading, &bands, archive.as_deref(), window, ui)?;
     let figures = if ui.is_verbose() { FigureColumns::Both } else { FigureColumns::One };

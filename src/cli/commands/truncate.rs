@@ -9,7 +9,7 @@ use crate::session::options::{ContextTarget, Fraction};
 use crate::session::quantity::parse_some_tokens;
 use crate::session::rewrite::OperationIntent;
 use crate::session::rollout::refuse_cutting;
-use ctxc_core::apply::{Rewrite, ThinkingReach, ThinkingRule, truncate_transcript};
+use ctxc_core::apply::{ThinkingReach, ThinkingRule, TranscriptChanges, truncate_transcript};
 use ctxc_core::plan::TopDownTruncation;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{LineSet, Messages};
@@ -59,7 +59,7 @@ impl TruncateTargetArgs {
         let headroom = self.headroom.unwrap_or(Fraction(config.headroom));
         let threshold = self.threshold.unwrap_or(Fraction(config.threshold));
         match self.target_tokens {
-            Some(ContextTarget::Tokens(tokens)) => ContextTarget::Tokens(Tokens(headroom.of(tokens.0))),
+            Some(ContextTarget::Tokens(tokens)) => ContextTarget::Tokens(Tokens(headroom.share_of(tokens.0))),
             Some(ContextTarget::Share(share)) => ContextTarget::Share(share.multiply_by(headroom)),
             None => ContextTarget::Share(threshold.multiply_by(headroom)),
         }
@@ -70,15 +70,15 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let target = args.target.resolve_target(&context.environment.config);
     let rewriting =
         args.rewrite.resolve_rewrite_settings(&args.session, context)?.in_window(args.target.context_window);
-    let mut work = context.open(&rewriting)?;
+    let mut work = context.open_and_store_compaction(&rewriting)?;
     refuse_cutting(&work.reading)?;
-    let target = target.of(work.calibration.window);
+    let target = target.tokens_in(work.calibration.window);
     let strategy = TopDownTruncation::new(target, work.chosen_calibration());
     let thinking = ThinkingRule { policy: rewriting.thinking, reach: ThinkingReach::BehindChange };
-    let mut rewrite = Rewrite::default();
+    let mut changes = TranscriptChanges::default();
     let reading = &work.reading;
     let truncated =
-        reading.name_errors(truncate_transcript(reading.transcript(), &strategy, thinking, &mut rewrite))?;
+        reading.name_errors(truncate_transcript(reading.transcript(), &strategy, thinking, &mut changes))?;
     let lowest = truncated.truncation.size;
     if !args.target.best_effort && strategy.is_out_of_reach(lowest) {
         let hint = format!("use --target-tokens {}, or --best-effort to go as low as possible", lowest.0 + 1);
@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     }
     let unchanged = why_unchanged(&strategy, &truncated);
     let outcome =
-        work.carry_out_plan(rewrite, thinking.reach, OperationIntent::without_calls("truncate", &unchanged))?;
+        work.apply_changes(changes, thinking.reach, OperationIntent::without_calls("truncate", &unchanged))?;
     let left = Messages::of(&work.reading.index, &work.reading.chain, &LineSet::default()).len();
     let report = TruncateReport::new(outcome, &strategy, &truncated, left);
     context.print_outcome(&rewriting.output, &report.outcome, &report, &report)

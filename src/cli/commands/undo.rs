@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 
 use super::operations_to_undo::{IfDependent, OperationsToUndo};
-use super::restore_whole;
+use super::undo_operations;
 use crate::cli::args::{RewriteArgs, SessionArg};
 use crate::cli::completing;
 use crate::cli::context::Context;
@@ -47,5 +47,5 @@ pub(crate) fn run(args: Args, context: &Context<'_>) -> Result<(), CommandError>
     let newest = if args.redo { OperationsToUndo::NewestUndo } else { OperationsToUndo::Newest };
     let which = args.op.map_or(newest, OperationsToUndo::One);
     let later = if args.with_later { IfDependent::Undo } else { IfDependent::Refuse };
-    restore_whole::run("undo", &rewriting, archive, &which, later, context)
+    undo_operations::undo_operations("undo", &rewriting, archive, &which, later, context)
 }

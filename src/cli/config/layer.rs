@@ -151,7 +151,7 @@ impl ConfigLayer {
             CommandError::usage(anyhow!("invalid configuration in {place}: {}", error.message()))
         })?;
         let mut layer = Self::without_values(source);
-        for ConfigPair { name, at, value } in pairs {
+        for ConfigPair { name, key_start: at, value } in pairs {
             layer.lines.insert(name.clone(), line(at));
             let place = place(Some(at));
             let Some(key) = ConfigKey::by_name(&name) else {

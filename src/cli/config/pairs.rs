@@ -13,7 +13,7 @@ pub(super) struct ConfigPair {
     /// The name of the key, including that of its section.
     pub(super) name: String,
     /// The position of the key in the file, in bytes.
-    pub(super) at: usize,
+    pub(super) key_start: usize,
     pub(super) value: Value,
 }
 
@@ -28,10 +28,10 @@ pub(super) fn parse_pairs(text: &str) -> Result<Vec<ConfigPair>, toml::de::Error
                 let places = key_positions(text, &section)?;
                 pairs.extend(table.into_iter().map(|(name, value)| {
                     let at = places.get(&name).copied().unwrap_or(at);
-                    ConfigPair { name: format!("{section}.{name}"), at, value }
+                    ConfigPair { name: format!("{section}.{name}"), key_start: at, value }
                 }));
             }
-            (name, value) => pairs.push(ConfigPair { name, at, value }),
+            (name, value) => pairs.push(ConfigPair { name, key_start: at, value }),
         }
     }
     Ok(pairs)

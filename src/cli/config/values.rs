@@ -130,7 +130,7 @@ impl Config {
     ///
     /// # Errors
     /// When a layer has an invalid value; the message names the layer.
-    pub(crate) fn of(layers: &[ConfigLayer]) -> Result<Self, CommandError> {
+    pub(crate) fn from_layers(layers: &[ConfigLayer]) -> Result<Self, CommandError> {
         let mut table = Table::try_from(Self::default()).map_err(CommandError::usage)?;
         for layer in layers.iter().rev() {
             let below = table.clone();

@@ -51,10 +51,10 @@ impl Log {
             let id = &operation.id;
             LineageRow {
                 row: OperationRow::new(operation),
-                open_cuts: open.iter().filter(|cut| cut.last == *id).count() as u64,
+                open_cuts: open.iter().filter(|cut| cut.last_operation == *id).count() as u64,
                 added_since: operation.output.digest != read,
                 is_undone: undone.contains(id.as_str()),
-                undoes: history.get(id).map(|edits| edits.undoes.clone()).unwrap_or_default(),
+                undoes: history.find_operation(id).map(|edits| edits.undoes.clone()).unwrap_or_default(),
             }
         });
         Self { read: session, operations: steps.collect() }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use serde_json::json;
 
 use super::*;
-use ctxc_core::apply::{CompressTasks, Rewrite, add_compress_edits, read_tasks};
+use ctxc_core::apply::{CompressTasks, TranscriptChanges, add_compress_edits, read_tasks};
 use ctxc_core::plan::{CompressSelection, select_candidates};
 use ctxc_engine::ScriptedEngine;
 use ctxc_engine::run::shorten_at_once;
@@ -22,7 +22,7 @@ fn counts_are_true_whatever_the_engine_answers() {
     let selection = CompressSelection { bands: "0-2:heavy,2-4:50%".parse().unwrap(), ..CompressSelection::default() };
     let candidates = select_candidates(&index, &chain, &turns, &selection);
     let CompressTasks { tasks, n_skipped } =
-        read_tasks(&file, &index, &candidates, Tokens(20), &Rewrite::default()).unwrap();
+        read_tasks(&file, &index, &candidates, Tokens(20), &TranscriptChanges::default()).unwrap();
     assert_eq!(tasks.len(), 8);
 
     let engine = ScriptedEngine::new([
@@ -57,8 +57,8 @@ fn counts_are_true_whatever_the_engine_answers() {
     assert_eq!((&rows[1]["reason"], &rows[2]["reason"]), (&json!("no answer in 15 s"), &json!("the reply is blank")));
 
     // Texts that failed or were refused stay unchanged.
-    let mut rewrite = Rewrite::default();
-    add_compress_edits(&file, &index, &tasks, &outcomes, &mut rewrite).unwrap();
-    let edited: Vec<_> = rewrite.edits.keys().copied().collect();
+    let mut changes = TranscriptChanges::default();
+    add_compress_edits(&file, &index, &tasks, &outcomes, &mut changes).unwrap();
+    let edited: Vec<_> = changes.edits.keys().copied().collect();
     assert_eq!(edited, [0, 3, 5, 7].map(|at: usize| tasks[at].line));
 }

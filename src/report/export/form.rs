@@ -59,12 +59,12 @@ impl<'a> SessionExport<'a> {
     ///
     /// # Errors
     /// When it cannot be serialized.
-    pub(crate) fn add(&mut self, piece: ExportedText) -> serde_json::Result<String> {
+    pub(crate) fn export_text(&mut self, piece: ExportedText) -> serde_json::Result<String> {
         match &mut self.form {
             ExportState::Ndjson => row::row_line(self.session, &piece),
-            ExportState::Markdown(place) => Ok(place.add(self.session, &piece)),
+            ExportState::Markdown(place) => Ok(place.format_text(self.session, &piece)),
             ExportState::Atif(steps) | ExportState::Openai(steps) => {
-                steps.add(piece);
+                steps.push_text(piece);
                 Ok(String::new())
             }
         }

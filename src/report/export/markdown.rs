@@ -14,7 +14,7 @@ pub(super) struct MarkdownExport {
 }
 
 impl MarkdownExport {
-    pub(super) fn add(&mut self, session: &SessionRef, piece: &ExportedText) -> String {
+    pub(super) fn format_text(&mut self, session: &SessionRef, piece: &ExportedText) -> String {
         let head = if self.has_begun { String::new() } else { document_head(session) };
         self.has_begun = true;
         let is_new_turn = piece.turn != self.turn;

@@ -45,7 +45,7 @@ impl ExportedSteps {
         self.steps.is_empty()
     }
 
-    pub(super) fn add(&mut self, piece: ExportedText) {
+    pub(super) fn push_text(&mut self, piece: ExportedText) {
         self.client = piece.client.clone().or(self.client.take());
         let piece = if piece.kind == "tool_result" { self.add_result(piece) } else { Some(piece) };
         let Some(piece) = piece else { return };

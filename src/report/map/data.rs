@@ -188,7 +188,7 @@ impl TokensByKind {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, kind: ContentKind, tokens: u64) {
+    pub(super) fn add_tokens(&mut self, kind: ContentKind, tokens: u64) {
         if let Some(slot) = self.0.get_mut(kind as usize) {
             *slot += tokens;
         }
@@ -202,7 +202,7 @@ impl TokensByKind {
     /// Scaled to tokens of the API, with the overhead before the first message.
     pub(super) fn to_calibrated(self, calibration: &Calibration) -> Self {
         let mut scaled = Self(self.0.map(|tokens| calibration.scale_to_api(Tokens(tokens)).0));
-        scaled.add(ContentKind::System, calibration.overhead.0);
+        scaled.add_tokens(ContentKind::System, calibration.overhead.0);
         scaled
     }
 }

@@ -11,7 +11,7 @@ use super::steps::build_steps;
 use crate::report::overview::UsageOrigin;
 use crate::report::session::{ContextUsage, SessionRef};
 use ctxc_core::apply::{
-    Described, TITLE_LEN, ToolCalls, describe_calls, is_placeholder, read_calls, recorded_context, shorten_text,
+    Described, TITLE_LEN, ToolCalls, clip_argument, describe_calls, is_placeholder, read_calls, recorded_context,
     whole_title_of,
 };
 use ctxc_core::plan::{BlockPlace, CutHorizon, CutPermission, Protections, SupersedeRule, ToolCall, find_superseded};
@@ -148,7 +148,7 @@ impl<'a> MapPass<'a> {
                 Part::Attachment => ContentKind::Client,
                 Part::Thinking => ContentKind::Thinking,
             };
-            used.add(kind, tokens);
+            used.add_tokens(kind, tokens);
         });
         self.read_blocks(line, scan, bytes);
         let thought = used.tokens_of(ContentKind::Thinking);
@@ -229,7 +229,7 @@ impl<'a> MapPass<'a> {
                 _ if call.result.is_none() => String::new(),
                 _ => format!("ctxc discard {session} {handle}"),
             };
-            let name = shorten_text(&self.redact_text(&collapse_whitespace(&known.argument)), NAME_LEN);
+            let name = clip_argument(&self.redact_text(&collapse_whitespace(&known.argument)), NAME_LEN);
             let item = MapItem {
                 kind: ContentKind::Tool,
                 group: known.tool.to_string(),

@@ -35,7 +35,7 @@ pub(super) fn build_steps(
             used.add_all(&known.used);
         }
         let is_step = record.kind == scan::EntryKind::Assistant && !record.flags.any(Flags::SIDECHAIN);
-        let Some(message) = record.message().filter(|_| is_step) else { continue };
+        let Some(message) = record.message_idx().filter(|_| is_step) else { continue };
         let now = chain.is_live(line).then(|| used.to_calibrated(calibration));
         if newest == Some(message) {
             // Further entries of one message belong to the same step.

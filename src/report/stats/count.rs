@@ -287,7 +287,7 @@ fn count_entries(index: &Index, chain: &Chain, n_turns: usize) -> Counts {
     for &line in &chain.lines {
         let record = index.record(line);
         counts.messages += u64::from(record.kind == EntryKind::User);
-        if let Some(known) = record.message().and_then(|MessageIdx(at)| is_counted.get_mut(at as usize)) {
+        if let Some(known) = record.message_idx().and_then(|MessageIdx(at)| is_counted.get_mut(at as usize)) {
             counts.steps += u64::from(!*known);
             *known = true;
         }
@@ -324,6 +324,6 @@ fn chain_start(chain: &Chain) -> ChainStart {
 
 /// The `chars4` tokens of the chain up to the last entry of `message`.
 fn estimate_up_to(index: &Index, chain: &Chain, message: MessageIdx) -> Tokens {
-    let last = chain.lines.iter().rposition(|&line| index.record(line).message() == Some(message));
+    let last = chain.lines.iter().rposition(|&line| index.record(line).message_idx() == Some(message));
     chain.lines.iter().take(last.map_or(0, |last| last + 1)).map(|&line| context_tokens(index, line)).sum()
 }

@@ -1,4 +1,4 @@
-//! Token usage of a transcript (U-05): counted by `Stats::count`, shown as text or as JSON.
+//! Token usage of a transcript (U-05): counted, and shown as text or as JSON.
 
 mod band;
 mod count;

@@ -31,7 +31,7 @@ pub(super) struct SecondPass<'a> {
     /// The positions in `tools` by tool name.
     tool_at: HashMap<String, usize>,
     /// The tools of calls whose results have not been read yet.
-    open: HashMap<IdHash, usize>,
+    tools_of_open_calls: HashMap<IdHash, usize>,
     /// The last message that recorded its usage, and the position of its entry in the chain.
     pub(super) recorded_by: Option<(MessageIdx, usize)>,
     pub(super) recorded: u64,
@@ -51,7 +51,7 @@ impl<'a> SecondPass<'a> {
             .live_messages(index)
             .rev()
             .find(records_usage)
-            .and_then(|(place, line)| Some((index.record(line).message()?, place)));
+            .and_then(|(place, line)| Some((index.record(line).message_idx()?, place)));
         // Codex says it in a line of its own, which the index has read; others say it in the message.
         let by_line = recorded_by.filter(|_| index.format == Format::Codex).map(|(message, _)| message);
         let counted = |message| index.prompt_tokens(message).unwrap_or_default() + index.reply_tokens(message);
@@ -63,7 +63,7 @@ impl<'a> SecondPass<'a> {
             parts: BTreeMap::new(),
             tools: Vec::new(),
             tool_at: HashMap::new(),
-            open: HashMap::new(),
+            tools_of_open_calls: HashMap::new(),
             recorded_by,
             recorded,
             lines: (Box::new(chain.live.iter()) as Box<dyn Iterator<Item = LineNo>>).peekable(),
@@ -91,7 +91,7 @@ impl<'a> SecondPass<'a> {
             _ => true,
         };
         let records_size =
-            record.message().is_some() && record.message() == self.recorded_by.map(|(message, _)| message);
+            record.message_idx().is_some() && record.message_idx() == self.recorded_by.map(|(message, _)| message);
         is_simple && !records_size && !self.turn_at.contains_key(&line.one_based())
     }
 
@@ -161,7 +161,7 @@ impl<'a> SecondPass<'a> {
         if let Some(turn) = self.turn_at.get(&line_no.one_based()).and_then(|&at| self.turns.get_mut(at)) {
             turn.set_prompt(&scan, line);
         }
-        let message = self.index.record(line_no).message();
+        let message = self.index.record(line_no).message_idx();
         if message.is_some() && message == self.recorded_by.map(|(message, _)| message) {
             // The entries of one message repeat its usage, the earlier ones with only a part of the reply.
             let usage = scan.message.and_then(|message| message.usage).map(|it| Usage::of(it.of(line)));
@@ -226,11 +226,11 @@ impl<'a> SecondPass<'a> {
             sums.calls += 1;
             sums.inputs += inputs;
         }
-        self.open.insert(id, at);
+        self.tools_of_open_calls.insert(id, at);
     }
 
     fn add_result(&mut self, id: IdHash, tokens: Tokens) {
-        let at = self.open.remove(&id).unwrap_or_else(|| self.tool_position(""));
+        let at = self.tools_of_open_calls.remove(&id).unwrap_or_else(|| self.tool_position(""));
         if let Some(sums) = self.tools.get_mut(at) {
             sums.results += tokens;
         }

@@ -36,7 +36,7 @@ pub(crate) struct TurnRow {
 pub(super) fn turn_rows(index: &Index, chain: &Chain, calibration: &Calibration) -> Vec<TurnRow> {
     let rows = find_turns(index, chain).into_iter().enumerate().map(|(at, turn)| {
         let lines = turn.lines(chain);
-        let messages: HashSet<_> = lines.iter().filter_map(|&line| index.record(line).message()).collect();
+        let messages: HashSet<_> = lines.iter().filter_map(|&line| index.record(line).message_idx()).collect();
         let tokens = lines.iter().map(|&line| context_tokens(index, line)).sum();
         TurnRow {
             turn: TurnIdx(at),

@@ -1,7 +1,7 @@
 //! From a plan to a file that resumes.
 //!
-//! A [`Rewrite`] says what changes line by line; [`follow_up`] adds what follows from it. `ComposedSession` has the edits
-//! of several operations. [`carry_out`] writes, checks, archives and swaps, in that order. [`check_transcript`] finds what
+//! [`TranscriptChanges`] say what changes line by line; [`follow_up`] adds what follows from it. `ComposedSession` has the edits
+//! of several operations. [`write_changes`] writes, checks, archives and swaps, in that order. [`check_transcript`] finds what
 //! would stop a resume.
 
 mod check;
@@ -40,7 +40,7 @@ pub use edit::cut::{BLANK, CutLabel, cut_input, cut_text, is_cut, shorten_copy};
 pub use edit::cut_inputs::cut_inputs;
 pub use edit::cut_named::{CutItem, CutOutcome, ItemReplacement, cut_named};
 pub use edit::own_edits::{LineAddresses, drop_derived_changes, own_edits};
-pub use edit::rewrite::Rewrite;
+pub use edit::transcript_changes::TranscriptChanges;
 pub use error::ApplyError;
 pub use find::active::is_active;
 pub use find::error::FindError;
@@ -48,7 +48,7 @@ pub use find::file::{SessionFile, file_stamp, index_session_file};
 pub use find::kept::{index_kept_session, kept_key};
 pub use find::output::{index_saved_output, read_output_at};
 pub use find::said::{SUMMARY, text_at};
-pub use follow::bounds::{AppendedRun, ThinkingReach, ThinkingRule};
+pub use follow::bounds::{LinesBehindVersion, ThinkingReach, ThinkingRule};
 pub use follow::follow_up::{Consequences, follow_up, tokens_before};
 pub use follow::gauge::{Gauge, recorded_context};
 pub use follow::interim::{InterimResult, answer_open_calls};
@@ -59,7 +59,7 @@ pub use pick::kept::PickedLines;
 pub use prune::results::{PruneResult, PrunedCall, PrunedRow, SupersededBy, prune_transcript};
 pub use prune::stage::PruneSelection;
 pub use read::calls::{ToolCalls, read_calls};
-pub use read::describe::{Described, describe_calls, shorten_text};
+pub use read::describe::{Described, clip_argument, describe_calls};
 pub use read::document::{EntryText, entry_texts, search_document};
 pub use read::ledger::read_ledger;
 pub use read::named::{MatchedMessage, NamedItems, each_text, find_named, text_beginning};
@@ -86,9 +86,6 @@ pub use undo::recall::{NamedCuts, find_named_cuts};
 pub use write::agent::{agent_description, set_agent_id};
 pub use write::append::{append_lines, cut_off};
 pub use write::archive_write::{ArchiveWrite, OperationInfo, ReplacedSession};
-pub use write::carry_out::{
-    BaseFile, Destination, REST, RewriteOutcome, RewriteSource, SourceState, carry_out, probe_destination,
-};
 pub use write::file::{IfExists, StagedFile, n_names, unnamed_file};
 pub use write::leftover::{leftover_files, remove_leftover_file};
 pub use write::made::remove_made;
@@ -96,4 +93,7 @@ pub use write::new_session::{TITLE_LEN, title_of, whole_title_of};
 pub use write::overwrite::{MaskedLines, count_masked_lines, each_part, first_masked, overwrite_masked};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use write::round_trip::round_trips;
-pub use write::write_report::{probe_report, write_document, write_private, write_report};
+pub use write::write_changes::{
+    BaseFile, Destination, REST, RewriteOutcome, RewriteSource, SourceState, probe_destination, write_changes,
+};
+pub use write::write_report::{probe_report, write_document, write_private_file, write_private_making_folders};

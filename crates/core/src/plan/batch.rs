@@ -41,7 +41,7 @@ impl Batch {
 
     /// The first line of the stored form: `[depth:N|start:ISO|end:ISO|count:M]`, with `-` for an unknown time.
     #[must_use]
-    pub fn header(&self) -> String {
+    pub fn full_header(&self) -> String {
         let Self { depth, n_messages, .. } = self;
         format!("[depth:{depth}|start:{}|end:{}|count:{n_messages}]", time_text(self.start), time_text(self.end))
     }
@@ -62,7 +62,7 @@ impl Batch {
     /// The stored form, without the ledger: the header, a newline, the text.
     #[must_use]
     pub fn stored_text(&self) -> String {
-        format!("{}\n{}", self.header(), self.text)
+        format!("{}\n{}", self.full_header(), self.text)
     }
 
     /// Parses the output of [`Batch::stored_text`]. Without a valid header, all of it is the text of a batch of depth 0.
@@ -122,7 +122,7 @@ mod tests {
         let stored = batch.stored_text();
         assert_eq!(stored, "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T09:30:00.5Z|count:40]\nTwo\nlines");
         assert_eq!(Batch::parse_stored(&stored, Ledger::default()), batch);
-        assert_eq!(at(0).header(), "[depth:0|start:-|end:-|count:20]");
+        assert_eq!(at(0).full_header(), "[depth:0|start:-|end:-|count:20]");
     }
 
     // F-05
@@ -179,7 +179,7 @@ mod tests {
         let between = |start: &str, end: &str| Batch { start: start.parse().ok(), end: end.parse().ok(), ..at(0) };
         let batches = [between("2026-03-02T09:00:00Z", "-"), between("-", "2026-03-02T10:00:00Z"), at(0)];
         let over = Batch::from_batches(&batches, String::new());
-        assert_eq!(over.header(), "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T10:00:00Z|count:60]");
+        assert_eq!(over.full_header(), "[depth:1|start:2026-03-02T09:00:00Z|end:2026-03-02T10:00:00Z|count:60]");
     }
 
     proptest! {

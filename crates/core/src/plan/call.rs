@@ -78,9 +78,9 @@ pub struct LineRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepeatEffect {
     /// A newer state of the same thing: the newer result supersedes the older one.
-    Same,
+    NewerState,
     /// Something else, as with actions and messages: only an equal result supersedes.
-    Another,
+    SomethingElse,
 }
 
 /// The result of a call.

@@ -131,7 +131,7 @@ pub fn command_folders(script: &ShellScript, folder: Option<&str>) -> Vec<Option
         folders.push(folder.clone());
         if ["cd", "pushd"].contains(&command.program_name()) {
             folder = command
-                .operands()
+                .command_operands()
                 .next()
                 .filter(|to| to.is_literal)
                 .and_then(|to| absolute_path(&to.text, folder.as_deref()));

@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemovableResult {
     /// The position of its entry in the chain.
-    pub place: usize,
+    pub chain_place: usize,
     /// Tokens saved by removing it.
     pub saved: u64,
     /// The reason why it may be removed.
@@ -89,10 +89,12 @@ pub fn choose_removals(
     let mut order: Vec<usize> = (0..items.len()).collect();
     let item = |idx: usize| items.get(idx).copied();
     order.sort_by_key(|&idx| {
-        let rank = |it: RemovableResult| (it.class, Reverse(it.saved * (n_entries.saturating_sub(it.place)) as u64));
+        let rank =
+            |it: RemovableResult| (it.class, Reverse(it.saved * (n_entries.saturating_sub(it.chain_place)) as u64));
         (item(idx).map(rank), idx)
     });
-    let mut taken = PartialChoice { thinking, places: BTreeMap::new(), items: 0, chosen: vec![false; items.len()] };
+    let mut taken =
+        PartialChoice { thinking, n_chosen_by_place: BTreeMap::new(), items: 0, chosen: vec![false; items.len()] };
     let mut skipped = Vec::new();
     for &idx in &order {
         let Some(one) = item(idx) else { continue };
@@ -126,7 +128,7 @@ pub fn choose_removals(
 struct PartialChoice<'a> {
     thinking: &'a ThinkingSuffixes,
     /// The number of chosen items at each place.
-    places: BTreeMap<usize, usize>,
+    n_chosen_by_place: BTreeMap<usize, usize>,
     /// Tokens saved by the items themselves, without thinking.
     items: u64,
     chosen: Vec<bool>,
@@ -135,7 +137,7 @@ struct PartialChoice<'a> {
 impl PartialChoice<'_> {
     /// The position of the first change; `usize::MAX` without one.
     fn first_change(&self) -> usize {
-        self.places.first_key_value().map_or(usize::MAX, |(place, _)| *place)
+        self.n_chosen_by_place.first_key_value().map_or(usize::MAX, |(place, _)| *place)
     }
 
     fn total_saved(&self) -> u64 {
@@ -143,20 +145,20 @@ impl PartialChoice<'_> {
     }
 
     fn total_with(&self, one: RemovableResult) -> u64 {
-        self.items + one.saved + self.thinking.tokens_after(self.first_change().min(one.place))
+        self.items + one.saved + self.thinking.tokens_after(self.first_change().min(one.chain_place))
     }
 
     fn choose_item(&mut self, idx: usize, one: RemovableResult) {
         self.set_chosen(idx, true);
         self.items += one.saved;
-        *self.places.entry(one.place).or_default() += 1;
+        *self.n_chosen_by_place.entry(one.chain_place).or_default() += 1;
     }
 
     /// Returns an item unless the saving would fall below `least`.
     fn return_item(&mut self, idx: usize, one: RemovableResult, least: u64) {
         self.set_chosen(idx, false);
         self.items -= one.saved;
-        if let Entry::Occupied(mut n_there) = self.places.entry(one.place) {
+        if let Entry::Occupied(mut n_there) = self.n_chosen_by_place.entry(one.chain_place) {
             *n_there.get_mut() -= 1;
             if *n_there.get() == 0 {
                 n_there.remove();
@@ -182,7 +184,7 @@ mod tests {
     use RemovalReason::{Old, Superseded};
 
     fn items(items: &[(usize, u64, RemovalReason)]) -> Vec<RemovableResult> {
-        items.iter().map(|&(place, saved, class)| RemovableResult { place, saved, class }).collect()
+        items.iter().map(|&(place, saved, class)| RemovableResult { chain_place: place, saved, class }).collect()
     }
 
     fn chosen(
@@ -232,12 +234,12 @@ mod tests {
             least in 1..3_000u64,
         ) {
             let all: Vec<RemovableResult> = raw.iter().map(|&(place, saved, superseded)| RemovableResult {
-                place, saved, class: if superseded { Superseded } else { Old },
+                chain_place: place, saved, class: if superseded { Superseded } else { Old },
             }).collect();
             let thinking: Vec<(usize, u64)> = thinking.into_iter().collect();
             let behind = ThinkingSuffixes::new(&thinking);
             let saved = |chosen: &[usize]| {
-                let first = chosen.iter().map(|&idx| all[idx].place).min();
+                let first = chosen.iter().map(|&idx| all[idx].chain_place).min();
                 let gone = thinking.iter().filter(|(place, _)| first.is_some_and(|first| *place > first));
                 chosen.iter().map(|&idx| all[idx].saved).sum::<u64>() + gone.map(|(_, tokens)| tokens).sum::<u64>()
             };

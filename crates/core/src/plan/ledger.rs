@@ -244,14 +244,14 @@ impl Ledger {
     /// Notes what was done to the repository.
     pub fn note_repository(&mut self, news: Repository) {
         if news.is_settled {
-            self.files.update(|touched| touched.is_uncommitted = false);
+            self.files.update_each(|touched| touched.is_uncommitted = false);
         }
         self.repository = std::mem::take(&mut self.repository).merge_later(news);
     }
 
     /// Notes the result of a test run in `folder`.
     pub fn note_test_run(&mut self, run: &TestRun, report: TestReport, folder: &str) {
-        self.tests.add(run, report, folder);
+        self.tests.apply_report(run, report, folder);
     }
 
     /// Notes a new version of the task list.

@@ -21,13 +21,13 @@ impl ShellScript {
             while let n_words @ 1.. = n_prefix_words(&command.words) {
                 command.words.drain(..n_words);
             }
-            script.add(command);
+            script.push_command(command);
         }
         script
     }
 
     /// Adds `command`; of a shell that runs a script, the commands of that.
-    fn add(&mut self, command: ShellCommand) {
+    fn push_command(&mut self, command: ShellCommand) {
         let is_shell = ["sh", "bash", "zsh"].contains(&command.program_name());
         if is_shell && ["-c", "-lc"].contains(&command.word_at(1)) && command.words.len() == 3 {
             let mut inner = Self::parse(command.word_at(2));

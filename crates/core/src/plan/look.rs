@@ -74,7 +74,7 @@ fn shown_file(pipeline: &[ShellCommand]) -> Option<(&str, Option<LineRange>)> {
 
 /// The files that a command names, and the lines of its input that it prints; `None` where it is not one that prints its input.
 fn passed_lines(command: &ShellCommand) -> Option<(Vec<&ShellWord>, Option<LineRange>)> {
-    let operands = || command.operands().collect::<Vec<_>>();
+    let operands = || command.command_operands().collect::<Vec<_>>();
     match command.program_name() {
         "cat" | "bat" | "nl" => Some((operands(), Some(LineRange::ALL))),
         "head" => Some(parse_line_count(command, |count| match count {

@@ -149,7 +149,7 @@ struct ToolOutput {
     step: usize,
     size: u64,
     /// Its place: the tokens before it.
-    start: u64,
+    tokens_before: u64,
 }
 
 impl SimulatedContext {
@@ -166,7 +166,7 @@ impl SimulatedContext {
         let size = step.results.min(grown);
         self.size += grown;
         if size > PLACEHOLDER {
-            self.results.push(ToolOutput { step: at, size, start: self.size - size });
+            self.results.push(ToolOutput { step: at, size, tokens_before: self.size - size });
         }
     }
 
@@ -175,9 +175,9 @@ impl SimulatedContext {
         let mut removed = 0;
         let mut kept = Vec::new();
         for mut result in std::mem::take(&mut self.results) {
-            result.start -= removed;
+            result.tokens_before -= removed;
             if result.step < end && self.size > target {
-                self.cached = self.cached.min(result.start);
+                self.cached = self.cached.min(result.tokens_before);
                 self.size -= result.size - PLACEHOLDER;
                 removed += result.size - PLACEHOLDER;
             } else {

@@ -148,7 +148,7 @@ fn is_request_address(line: &str) -> bool {
 
 /// The number of the pull request or issue that the command names, behind `#`.
 fn request_number(command: &ShellCommand) -> Option<String> {
-    let number = command.operands().nth(2)?.text.rsplit('/').next()?.trim_start_matches(['#', '!']);
+    let number = command.command_operands().nth(2)?.text.rsplit('/').next()?.trim_start_matches(['#', '!']);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| format!("#{number}"))
 }
@@ -181,7 +181,7 @@ fn viewed_request(command: &ShellCommand, output: &str) -> Option<(String, Publi
     };
     let address = || output.lines().map(str::trim).find(|line| is_request_address(line)).map(str::to_owned);
     let named = request_number(command);
-    let is_own = command.operands().nth(2).is_none();
+    let is_own = command.command_operands().nth(2).is_none();
     let number = named.or_else(|| field("number").map(|number| format!("#{number}")));
     let id = field("url").filter(|url| is_request_address(url)).or_else(|| address().filter(|_| is_own)).or(number)?;
     let end = field("state").map(|state| state.to_lowercase()).filter(|state| state != "open");

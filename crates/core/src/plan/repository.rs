@@ -44,19 +44,19 @@ const OPERATION: usize = 80;
 impl Repository {
     /// A repository if the client noted its `branch`.
     #[must_use]
-    pub fn noted(branch: Option<String>) -> Self {
+    pub fn on_branch(branch: Option<String>) -> Self {
         Self { is_there: branch.is_some(), noted_branch: branch.filter(|it| it != "HEAD"), ..Self::default() }
     }
 
     /// The changes by `script`, which printed `output`.
     #[must_use]
-    pub fn after(script: &ShellScript, output: &str, is_error: bool) -> Self {
+    pub fn after_script(script: &ShellScript, output: &str, is_error: bool) -> Self {
         let mut after = Self::default();
         for command in &script.commands {
             if COMMITTERS.contains(&command.program_name()) && COMMITS.contains(&command.word_at(1)) {
                 after.is_settled |= !is_error;
             }
-            after.note(command, output, is_error);
+            after.note_command(command, output, is_error);
         }
         if after.is_there {
             after.branch = output.lines().rev().find_map(printed_branch).or(after.branch);
@@ -71,7 +71,7 @@ impl Repository {
         after
     }
 
-    fn note(&mut self, command: &ShellCommand, output: &str, is_error: bool) {
+    fn note_command(&mut self, command: &ShellCommand, output: &str, is_error: bool) {
         let Some((verb, rest)) = git_verb(command) else { return };
         self.is_there = true;
         let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn k_11_a_repository_is_as_its_last_commands_left_it() {
         let after = |steps: &[(&str, &str, bool)]| {
-            let all = steps
-                .iter()
-                .map(|(script, output, is_error)| Repository::after(&ShellScript::parse(script), output, *is_error));
+            let all = steps.iter().map(|(script, output, is_error)| {
+                Repository::after_script(&ShellScript::parse(script), output, *is_error)
+            });
             all.fold(Repository::default(), Repository::merge_later).describe_state().join(", ")
         };
         let merge = ("git merge origin/a", "CONFLICT (content): Merge conflict in x\nAutomatic merge failed;", true);
@@ -189,8 +189,8 @@ mod tests {
         );
         assert_eq!(after(&[("git branch --show-current && git status -s", "d/e\n M a.rs", false)]), "on branch d/e");
         assert_eq!(
-            Repository::noted(Some("f".into()))
-                .merge_later(Repository::after(&ShellScript::parse("git status"), "On branch g", false))
+            Repository::on_branch(Some("f".into()))
+                .merge_later(Repository::after_script(&ShellScript::parse("git status"), "On branch g", false))
                 .describe_state(),
             ["on branch g"]
         );

@@ -61,7 +61,7 @@ impl ShellCommand {
     }
 
     /// The words after the program that are not options.
-    pub fn operands(&self) -> impl Iterator<Item = &ShellWord> {
+    pub fn command_operands(&self) -> impl Iterator<Item = &ShellWord> {
         self.words.iter().skip(1).filter(|word| !word.text.starts_with('-'))
     }
 

@@ -12,7 +12,8 @@ use ctxc_transcript::IdHash;
 #[serde(rename_all = "snake_case", try_from = "String")]
 pub enum SupersedeRule {
     /// The same call was made again, or a newer read shows at least the same lines.
-    Hash,
+    #[serde(rename = "hash")]
+    SameCall,
     /// The file was written or edited later.
     File,
     /// The list of tasks was written or read again.
@@ -25,15 +26,15 @@ pub enum SupersedeRule {
 
 impl SupersedeRule {
     /// All rules, in the order in which they claim calls.
-    pub const ALL: [Self; 5] = [Self::Hash, Self::File, Self::Todo, Self::Url, Self::Error];
+    pub const ALL: [Self; 5] = [Self::SameCall, Self::File, Self::Todo, Self::Url, Self::Error];
     /// The rules that apply unless others are named.
-    pub const DEFAULT: [Self; 3] = [Self::Hash, Self::File, Self::Todo];
+    pub const DEFAULT: [Self; 3] = [Self::SameCall, Self::File, Self::Todo];
 
     /// The name of the rule.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Hash => "hash",
+            Self::SameCall => "hash",
             Self::File => "file",
             Self::Todo => "todo",
             Self::Url => "url",
@@ -100,7 +101,7 @@ pub fn find_superseded(calls: &[ToolCall], rules: &[SupersedeRule], horizon: Cut
             }
         }
         for (call_idx, call) in (start..end).zip(step).rev().filter(|(_, call)| call.has_good_result()) {
-            newer.add(call_idx, call);
+            newer.add_older_call(call_idx, call);
         }
         end = start;
     }
@@ -122,11 +123,11 @@ impl NewerCalls {
     /// The index of the newest call that supersedes `call` by `rule`.
     fn superseding_call(&self, rule: SupersedeRule, call: &ToolCall) -> Option<usize> {
         match (rule, call.subject) {
-            (SupersedeRule::Hash, CallSubject::Read(path, lines)) => {
+            (SupersedeRule::SameCall, CallSubject::Read(path, lines)) => {
                 let wider = self.reads.get(&path).and_then(|reads| reads.containing_read(lines?));
                 self.equal_call(call).max(wider)
             }
-            (SupersedeRule::Hash, _) => self.equal_call(call),
+            (SupersedeRule::SameCall, _) => self.equal_call(call),
             // An edit that was refused or failed changed nothing, and its reason must be kept (K-01).
             (SupersedeRule::File, CallSubject::Write(_)) if !call.has_good_result() => None,
             (SupersedeRule::File, CallSubject::Read(path, _) | CallSubject::Write(path)) => {
@@ -143,19 +144,19 @@ impl NewerCalls {
 
     fn equal_call(&self, call: &ToolCall) -> Option<usize> {
         match call.repeat {
-            RepeatEffect::Same => self.by_params.get(&call.params).copied(),
-            RepeatEffect::Another => self.by_output.get(&(call.params, call.output)).copied(),
+            RepeatEffect::NewerState => self.by_params.get(&call.params).copied(),
+            RepeatEffect::SomethingElse => self.by_output.get(&(call.params, call.output)).copied(),
         }
     }
 
     /// Adds a good call, unless a newer one already supersedes the same calls.
-    fn add(&mut self, call_idx: usize, call: &ToolCall) {
+    fn add_older_call(&mut self, call_idx: usize, call: &ToolCall) {
         self.by_params.entry(call.params).or_insert(call_idx);
-        if call.repeat == RepeatEffect::Another {
+        if call.repeat == RepeatEffect::SomethingElse {
             self.by_output.entry((call.params, call.output)).or_insert(call_idx);
         }
         match call.subject {
-            CallSubject::Read(path, Some(lines)) => self.reads.entry(path).or_default().add(lines, call_idx),
+            CallSubject::Read(path, Some(lines)) => self.reads.entry(path).or_default().add_older_read(lines, call_idx),
             CallSubject::Read(_, None) | CallSubject::Other => {}
             subject => {
                 self.by_subject.entry(subject).or_insert(call_idx);
@@ -176,7 +177,7 @@ impl FileReads {
     }
 
     /// Adds a read that is older than all others, unless one of them contains it.
-    fn add(&mut self, lines: LineRange, call_idx: usize) {
+    fn add_older_read(&mut self, lines: LineRange, call_idx: usize) {
         if self.containing_read(lines).is_some() {
             return;
         }
@@ -213,7 +214,7 @@ mod tests {
             params,
             output: params,
             subject,
-            repeat: RepeatEffect::Same,
+            repeat: RepeatEffect::NewerState,
             answer: CallOutcome::Good,
             access: CutPermission::Open,
             tokens: Tokens(100),
@@ -230,7 +231,7 @@ mod tests {
     }
 
     fn bash(step: u32, command: u64, output: u64) -> ToolCall {
-        ToolCall { repeat: RepeatEffect::Another, output, ..call(step, command, CallSubject::Other) }
+        ToolCall { repeat: RepeatEffect::SomethingElse, output, ..call(step, command, CallSubject::Other) }
     }
 
     /// The superseded calls, as `call<-by rule`.
@@ -324,12 +325,14 @@ mod tests {
     fn claims(rule: SupersedeRule, call: &ToolCall, by: &ToolCall) -> bool {
         let is_equal = call.params == by.params;
         match (rule, call.subject, by.subject) {
-            (SupersedeRule::Hash, CallSubject::Read(path, Some(lines)), CallSubject::Read(other, Some(others)))
+            (SupersedeRule::SameCall, CallSubject::Read(path, Some(lines)), CallSubject::Read(other, Some(others)))
                 if path == other =>
             {
                 is_equal || lines.is_within(others)
             }
-            (SupersedeRule::Hash, _, _) => is_equal && (call.repeat == RepeatEffect::Same || call.output == by.output),
+            (SupersedeRule::SameCall, _, _) => {
+                is_equal && (call.repeat == RepeatEffect::NewerState || call.output == by.output)
+            }
             (SupersedeRule::File, CallSubject::Read(path, _), CallSubject::Write(other)) => path == other,
             (SupersedeRule::File, CallSubject::Write(path), CallSubject::Write(other)) => {
                 path == other && call.has_good_result()

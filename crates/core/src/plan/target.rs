@@ -18,7 +18,7 @@ pub enum Target {
 /// The patterns among some targets, matched against a text in one pass.
 pub(crate) struct PatternTargets<'a> {
     /// The index of each pattern among the targets.
-    places: Vec<usize>,
+    target_idxs: Vec<usize>,
     patterns: PatternSet<'a>,
 }
 
@@ -29,17 +29,17 @@ impl<'a> PatternTargets<'a> {
             Target::Call(_) => None,
         };
         let (places, patterns): (Vec<usize>, Vec<&Pattern>) = (0..).zip(targets).filter_map(pattern).unzip();
-        Self { places, patterns: PatternSet::new(patterns) }
+        Self { target_idxs: places, patterns: PatternSet::new(patterns) }
     }
 
     /// Whether no target is a pattern.
     pub(crate) const fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.target_idxs.is_empty()
     }
 
     /// The indices of the targets that match `text`.
     pub(crate) fn matching_targets(&self, text: &str) -> impl Iterator<Item = usize> {
-        self.patterns.find_fitting(text).into_iter().filter_map(|at| self.places.get(at).copied())
+        self.patterns.find_fitting(text).into_iter().filter_map(|at| self.target_idxs.get(at).copied())
     }
 }
 

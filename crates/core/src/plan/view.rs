@@ -28,7 +28,7 @@ pub struct ViewLimits {
     /// The maximum size of each summary.
     pub limit: Tokens,
     /// The maximum size of the whole view, of which lines take what the rest leaves; `None` gives them a share of the text.
-    pub most: Option<Tokens>,
+    pub max_tokens: Option<Tokens>,
 }
 
 /// The head of a conversation whose older messages are in `batches`: the first and last of them by `clip`, a hint how to read
@@ -72,7 +72,7 @@ const FRAME: usize = 10;
 fn short_view(batches: &[Batch], ledger: &Ledger, session: Option<&str>, room: ViewLimits) -> Option<String> {
     let [only] = batches else { return None };
     let text = drop_shown(&only.text, &mut ShownItems::default());
-    let frame = opening_line(batches, session).len() + RECENT.len() + only.header().len();
+    let frame = opening_line(batches, session).len() + RECENT.len() + only.full_header().len();
     if frame * (100 - FRAME) <= text.len() * FRAME {
         return None;
     }
@@ -99,7 +99,7 @@ fn state_section(parts: &[String], batches: &[Batch], ledger: &Ledger, limit: To
 /// The section of lines that the agent may need and that `parts` lack.
 fn needed_section(parts: &[String], ledger: &Ledger, room: ViewLimits) -> Option<String> {
     let said: u64 = parts.iter().map(|part| chars4_tokens(part).0 + 1).sum();
-    let room = match room.most {
+    let room = match room.max_tokens {
         None => (ledger.n_chars() * NEEDED / 1000).min(room.limit.0 * 4),
         Some(Tokens(most)) => most.saturating_sub(said + HEADING) * 4,
     };
@@ -128,7 +128,8 @@ fn session_option(session: Option<&str>) -> String {
 /// The header of each batch and its items that are not yet shown. The newest batch is processed first, so that earlier ones do
 /// not repeat it.
 fn unshown_items(batches: &[Batch], shown: &mut ShownItems) -> Vec<(String, String)> {
-    let mut said: Vec<_> = batches.iter().rev().map(|batch| (batch.header(), drop_shown(&batch.text, shown))).collect();
+    let mut said: Vec<_> =
+        batches.iter().rev().map(|batch| (batch.full_header(), drop_shown(&batch.text, shown))).collect();
     said.reverse();
     said
 }
@@ -255,7 +256,7 @@ fn omitted_notice(between: &[Batch], session: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    const ROOM: ViewLimits = ViewLimits { limit: Tokens(4096), most: None };
+    const ROOM: ViewLimits = ViewLimits { limit: Tokens(4096), max_tokens: None };
 
     fn batches(n_batches: u64) -> Vec<Batch> {
         (1..=n_batches).map(|n| Batch { n_messages: 20, text: format!("what {n} said"), ..Batch::default() }).collect()

@@ -31,7 +31,7 @@ pub struct UnstoredTail<'a> {
     /// The entries before them that closed an open tool loop, without their ends.
     pub closing: Vec<Vec<u8>>,
     /// The offset of the first of them.
-    pub start: u64,
+    pub byte_offset: u64,
     /// Their number.
     pub n_lines: u32,
 }
@@ -60,7 +60,7 @@ impl RenderBase {
         }
         if let Some(mut tail) = tail.filter(|tail| tail.n_lines > 0) {
             tail.closing.iter().try_for_each(|line| assembly.write_line(line))?;
-            tail.file.seek(SeekFrom::Start(tail.start))?;
+            tail.file.seek(SeekFrom::Start(tail.byte_offset))?;
             ends_line = assembly.write_lines(tail.file)?;
         }
         assembly.finish(ends_line)

@@ -43,7 +43,7 @@ pub fn copy_sessions(
     let stand_ins = StandIns::load(to)?;
     let masked = |line: &[u8], _| stand_ins.masked_form(line);
     if !stand_ins.is_empty() && !purge_archive(to, &masked, PurgeMode::Mask, &AtomicBool::new(false))?.is_nothing() {
-        to.rewrite(RewritePart::Everything)?;
+        to.compact_storage(RewritePart::Everything)?;
     }
     Ok(copied)
 }

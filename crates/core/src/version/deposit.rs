@@ -106,7 +106,7 @@ fn deposit_in_portions(
             // It stands in the middle of the file by now.
             if !state.torn.is_empty() {
                 let whole = [&state.torn, &b"\n"[..]].concat();
-                putting.add(&whole)?;
+                putting.push_line(&whole)?;
                 stored.push(LineKey::scan_line(&whole));
                 extend_runs(&mut runs, LineRun::of_source(1));
             }
@@ -145,7 +145,7 @@ fn deposit_in_portions(
         runs,
         sum: sum.digest(),
         session_ids: sum.session_ids(),
-        group: sum.first().map(LineKey::group_digest),
+        group: sum.first_key().map(LineKey::group_digest),
         ends_line,
         torn: torn.unwrap_or_default(),
         session: known.as_ref().map_or_else(|| session.to_owned(), |known| known.state.session.clone()),
@@ -247,7 +247,7 @@ fn put_range(
             keys.push(key_of(&putting.as_stored(line), record));
         }
         fingerprinter.add_bytes(line);
-        putting.add(line)?;
+        putting.push_line(line)?;
     }
     Ok(ends_line)
 }
@@ -287,7 +287,7 @@ mod tests {
             assert!(n_committed > 20, "{n_committed}");
             let sweep = |archive: &mut dyn Archive| {
                 archive
-                    .sweep(&CleanupLimits::at_time(jiff::Timestamp::UNIX_EPOCH, None), SweepMode::Drop)
+                    .drop_unneeded(&CleanupLimits::at_time(jiff::Timestamp::UNIX_EPOCH, None), SweepMode::Drop)
                     .unwrap()
                     .lines
             };
@@ -297,7 +297,7 @@ mod tests {
             let deposited = deposit_in_portions(BATCH, archive, &file, &index, "s", &stop).unwrap();
             archive.commit().unwrap();
             let states: Vec<Digest> =
-                archive.object_keys(ObjectKind::State).unwrap().into_iter().map(|(key, _)| key).collect();
+                archive.all_object_heads(ObjectKind::State).unwrap().into_iter().map(|(key, _)| key).collect();
             assert_eq!(states, [deposited.state.key()]);
             assert_eq!(sweep(archive), 0);
             assert_eq!(SessionState::read(archive, states[0]).unwrap(), deposited.state);

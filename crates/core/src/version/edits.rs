@@ -130,7 +130,7 @@ impl OperationEdits {
 
     /// The key of the edits of an operation.
     #[must_use]
-    pub fn key(operation: &str) -> Digest {
+    pub fn object_key(operation: &str) -> Digest {
         Digest::of(operation.as_bytes())
     }
 
@@ -157,7 +157,7 @@ impl OperationEdits {
         }
         packer.put_number(self.edits.len() as u64);
         self.edits.iter().for_each(|edit| pack_edit(&mut packer, edit));
-        object_of(ObjectKind::Edits, Self::key(&self.operation), packer.0)
+        object_of(ObjectKind::Edits, Self::object_key(&self.operation), packer.0)
     }
 
     /// The edits of the operation called `operation`.
@@ -165,7 +165,7 @@ impl OperationEdits {
     /// # Errors
     /// When the archive cannot be read, or has none.
     pub fn read(archive: &dyn Archive, operation: &str) -> Result<Self, VersionError> {
-        let object = archive.find_object(ObjectKind::Edits, Self::key(operation))?;
+        let object = archive.find_object(ObjectKind::Edits, Self::object_key(operation))?;
         let missing = || VersionError::Missing { what: "the operation", key: operation.to_owned() };
         let object = object.ok_or_else(missing)?;
         let unknown = || VersionError::Unknown { what: "the operation", key: operation.to_owned() };

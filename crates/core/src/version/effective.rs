@@ -19,7 +19,7 @@ pub struct ActiveEdit<'a> {
     /// The operation that it is of.
     pub operation: &'a OperationEdits,
     /// Its place among the edits of the operation.
-    pub at: u32,
+    pub edit_idx: u32,
     /// The edit.
     pub edit: &'a Edit,
 }
@@ -70,7 +70,7 @@ impl History {
 
     /// The operation called `id`.
     #[must_use]
-    pub fn get(&self, id: &str) -> Option<&OperationEdits> {
+    pub fn find_operation(&self, id: &str) -> Option<&OperationEdits> {
         self.operations.iter().find(|operation| operation.operation == id)
     }
 
@@ -107,9 +107,9 @@ impl History {
             .flat_map(|back| back.edits.iter().map(|at| (back.operation.as_str(), *at)))
             .collect();
         let edits = self.active_operations().flat_map(|operation| {
-            (0u32..).zip(&operation.edits).map(move |(at, edit)| ActiveEdit { operation, at, edit })
+            (0u32..).zip(&operation.edits).map(move |(at, edit)| ActiveEdit { operation, edit_idx: at, edit })
         });
-        edits.filter(|active| !given.contains(&(active.operation.operation.as_str(), active.at))).collect()
+        edits.filter(|active| !given.contains(&(active.operation.operation.as_str(), active.edit_idx))).collect()
     }
 
     /// The splices that hold, by line: of those that overlap the newest.
@@ -135,7 +135,7 @@ impl History {
     pub fn has_same_effect(&self, other: &Self) -> bool {
         let edits = |history: &Self| {
             let active = history.active_edits().into_iter();
-            active.map(|it| (it.operation.operation.clone(), it.at)).collect::<Vec<_>>()
+            active.map(|it| (it.operation.operation.clone(), it.edit_idx)).collect::<Vec<_>>()
         };
         let wishes = |history: &Self| {
             let standing = history.active_operations().filter(|it| it.changes_something());

@@ -71,8 +71,8 @@ impl LineKey {
         let session = session.filter(|span| span.string_in(line).is_some());
         match session {
             Some(span) => {
-                hasher.update(line.get(..span.range().start).unwrap_or_default());
-                hasher.update(line.get(span.range().end..).unwrap_or_default());
+                hasher.update(line.get(..span.byte_range().start).unwrap_or_default());
+                hasher.update(line.get(span.byte_range().end..).unwrap_or_default());
             }
             None => hasher.update(line),
         }
@@ -139,7 +139,7 @@ impl fmt::Debug for LineKey {
 pub struct KeySum {
     hasher: blake3::Hasher,
     n_lines: u32,
-    first: Option<LineKey>,
+    first_key: Option<LineKey>,
     /// The first session id.
     session: SessionHash,
     /// Whether another followed.
@@ -152,7 +152,7 @@ impl KeySum {
     pub fn push(&mut self, key: LineKey) {
         self.hasher.update(&key.content);
         self.n_lines += 1;
-        self.first.get_or_insert(key);
+        self.first_key.get_or_insert(key);
         if key.session != SessionHash::default() {
             if self.session == SessionHash::default() {
                 self.session = key.session;
@@ -182,8 +182,8 @@ impl KeySum {
 
     /// The key of the first of them.
     #[must_use]
-    pub const fn first(&self) -> Option<LineKey> {
-        self.first
+    pub const fn first_key(&self) -> Option<LineKey> {
+        self.first_key
     }
 }
 

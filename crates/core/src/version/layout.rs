@@ -21,9 +21,9 @@ pub struct InsertedGroup {
     /// The stored line that they stand before.
     pub before: u32,
     /// The place of the first of them.
-    pub first: LineNo,
+    pub first_line: LineNo,
     /// The place of the first of them among those of the operation.
-    pub at: u32,
+    pub edit_idx: u32,
     /// The lines, without their ends.
     pub lines: Vec<String>,
     /// Whether they are as good as the client's.
@@ -33,7 +33,7 @@ pub struct InsertedGroup {
 impl InsertedGroup {
     /// The places of its lines.
     pub fn line_numbers(&self) -> impl DoubleEndedIterator<Item = LineNo> + use<> {
-        (self.first.0..self.first.0.saturating_add(self.n_lines())).map(LineNo)
+        (self.first_line.0..self.first_line.0.saturating_add(self.n_lines())).map(LineNo)
     }
 
     fn n_lines(&self) -> u32 {
@@ -69,8 +69,8 @@ impl LineLayout {
                 let group = InsertedGroup {
                     operation: operation.to_owned(),
                     before,
-                    first,
-                    at: *at,
+                    first_line: first,
+                    edit_idx: *at,
                     lines: lines.clone(),
                     is_repair: active.operation.repairs,
                 };
@@ -81,7 +81,7 @@ impl LineLayout {
         groups.sort_by_key(|group| group.before);
         let mut n_inserted = 0;
         for group in &mut groups {
-            group.first = LineNo(group.before + n_inserted);
+            group.first_line = LineNo(group.before + n_inserted);
             n_inserted += group.n_lines();
         }
         Self { n_stored, groups }
@@ -120,8 +120,8 @@ impl LineLayout {
                 (line.0 < self.n_stored).then(|| LineNo(line.0 + n))
             }
             LineAddress::Inserted { operation, at } => self.groups.iter().find_map(|group| {
-                let offset = at.checked_sub(group.at).filter(|_| group.operation == *operation)?;
-                (offset < group.n_lines()).then_some(LineNo(group.first.0 + offset))
+                let offset = at.checked_sub(group.edit_idx).filter(|_| group.operation == *operation)?;
+                (offset < group.n_lines()).then_some(LineNo(group.first_line.0 + offset))
             }),
         }
     }
@@ -130,10 +130,10 @@ impl LineLayout {
     #[must_use]
     pub fn address_of(&self, place: LineNo) -> LineAddress {
         let mut n_inserted = 0;
-        for group in self.groups.iter().take_while(|group| group.first <= place) {
-            let offset = place.0 - group.first.0;
+        for group in self.groups.iter().take_while(|group| group.first_line <= place) {
+            let offset = place.0 - group.first_line.0;
             if offset < group.n_lines() {
-                return LineAddress::Inserted { operation: group.operation.clone(), at: group.at + offset };
+                return LineAddress::Inserted { operation: group.operation.clone(), at: group.edit_idx + offset };
             }
             n_inserted += group.n_lines();
         }
@@ -143,9 +143,9 @@ impl LineLayout {
     /// The inserted line at `place`, without its end.
     #[must_use]
     pub fn inserted_line(&self, place: LineNo) -> Option<&str> {
-        let behind = self.groups.partition_point(|group| group.first <= place);
+        let behind = self.groups.partition_point(|group| group.first_line <= place);
         let group = self.groups.get(behind.checked_sub(1)?)?;
-        group.lines.get((place.0 - group.first.0) as usize).map(String::as_str)
+        group.lines.get((place.0 - group.first_line.0) as usize).map(String::as_str)
     }
 }
 

@@ -46,7 +46,7 @@ impl Lineage {
             archive.drop_object(*kind, *key)?;
         }
         for id in &self.ids {
-            archive.remove(EntryName::Originals(id))?;
+            archive.drop_entry(EntryName::Originals(id))?;
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ pub fn read_lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError
     let mut objects: Vec<(ObjectKind, Digest)> = Vec::new();
     // The operations by the keys of their edits.
     let mut ids: BTreeMap<String, Digest> = BTreeMap::new();
-    for (key, head) in archive.object_keys(ObjectKind::State)? {
+    for (key, head) in archive.all_object_heads(ObjectKind::State)? {
         // The portions of a deposit that is under way have none.
         if head.is_empty() {
             continue;
@@ -70,17 +70,17 @@ pub fn read_lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError
         objects.push((ObjectKind::State, key));
         state.parent.into_iter().chain(state.runs.iter().filter_map(|run| run.under)).for_each(|it| sets.join(key, it));
     }
-    for (key, _) in archive.object_keys(ObjectKind::Version)? {
+    for (key, _) in archive.all_object_heads(ObjectKind::Version)? {
         let version = Version::read(archive, key)?;
         objects.push((ObjectKind::Version, key));
         sets.join(key, version.state);
         for id in version.operations {
-            let edits = OperationEdits::key(&id);
+            let edits = OperationEdits::object_key(&id);
             sets.join(key, edits);
             ids.insert(id, edits);
         }
     }
-    for (key, _) in archive.object_keys(ObjectKind::Edits)? {
+    for (key, _) in archive.all_object_heads(ObjectKind::Edits)? {
         objects.push((ObjectKind::Edits, key));
         // An undo that wrote nothing is in no version.
         // One that cannot be read is kept by what refers to it.
@@ -89,7 +89,7 @@ pub fn read_lineages(archive: &dyn Archive) -> Result<Vec<Lineage>, VersionError
             continue;
         };
         for undone in &edits.undoes {
-            sets.join(key, OperationEdits::key(undone));
+            sets.join(key, OperationEdits::object_key(undone));
         }
         if !edits.undoes.is_empty() {
             ids.insert(edits.operation, key);

@@ -54,7 +54,7 @@ impl PurgeCounts {
 /// attempt returns another mask.
 pub type Mask<'a> = dyn Fn(&[u8], usize) -> Option<Vec<u8>> + 'a;
 
-/// Purges what `mask` masks from `archive`, all of it or nothing. [`Archive::rewrite`] is for the caller: until then the files
+/// Purges what `mask` masks from `archive`, all of it or nothing. [`Archive::compact_storage`] is for the caller: until then the files
 /// of the store still hold it.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ struct PurgePlan {
     operations: Vec<ctxc_store::Operation>,
     n_operations: u64,
     /// Objects under keys that they have no longer.
-    gone: Vec<(ObjectKind, Digest)>,
+    stale_objects: Vec<(ObjectKind, Digest)>,
 }
 
 impl PurgePlan {
@@ -124,8 +124,8 @@ impl PurgePlan {
 
     fn write(self, archive: &mut dyn Archive) -> Result<(), VersionError> {
         let lines: Vec<(LineId, Vec<u8>)> = self.lines.into_iter().collect();
-        archive.put(Entry::MaskedLines(&lines))?;
-        for (kind, key) in self.gone {
+        archive.add_to_deposit(Entry::MaskedLines(&lines))?;
+        for (kind, key) in self.stale_objects {
             archive.drop_object(kind, key)?;
         }
         for object in self.objects.iter().chain(&self.stand_ins) {
@@ -135,7 +135,7 @@ impl PurgePlan {
             archive.put_record(record)?;
         }
         for operation in &self.operations {
-            archive.put(Entry::MaskedOperation(operation))?;
+            archive.add_to_deposit(Entry::MaskedOperation(operation))?;
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl PurgePlan {
                 let Some(masked) = mask(&line, attempt) else { break };
                 let digest = Digest::of(&masked);
                 // Two lines that differed in nothing else stay two.
-                let is_taken = !digests.insert(digest) || archive.line(digest)?.is_some();
+                let is_taken = !digests.insert(digest) || archive.read_line(digest)?.is_some();
                 if !is_taken || attempt + 1 == ATTEMPTS {
                     self.stand_ins.extend(stand_in::stand_in_object(&line, &masked, Some(id)));
                     self.lines.insert(id, masked);
@@ -180,7 +180,7 @@ impl PurgePlan {
         let mut known: HashMap<Digest, SessionState> = HashMap::new();
         let mut touched: HashSet<Digest> = HashSet::new();
         let mut keys = LineKeyPairs::new(&self.lines);
-        for (key, head) in archive.object_keys(ObjectKind::State)? {
+        for (key, head) in archive.all_object_heads(ObjectKind::State)? {
             // The portions of a deposit that is under way have none.
             if head.is_empty() {
                 continue;
@@ -189,11 +189,11 @@ impl PurgePlan {
             let mut state = old.clone();
             let torn = mask(&old.torn, 0);
             if torn.is_some() || old.lines.iter().any(|line| self.lines.contains_key(line)) {
-                keys.read(archive, &old.lines)?;
-                let (before, after) = sum_key_pairs(old.lines.iter().map(|line| keys.of(*line)));
+                keys.read_keys(archive, &old.lines)?;
+                let (before, after) = sum_key_pairs(old.lines.iter().map(|line| keys.old_and_masked_key(*line)));
                 if before.digest() == old.sum {
                     state.sum = after.digest();
-                    state.group = after.first().map(LineKey::group_digest);
+                    state.group = after.first_key().map(LineKey::group_digest);
                 }
                 if let Some(torn) = torn {
                     self.stand_ins.extend(stand_in::stand_in_object(&old.torn, &torn, None));
@@ -206,19 +206,19 @@ impl PurgePlan {
             states.push((key, state));
         }
         let mut versions: Vec<(Digest, Version)> = Vec::new();
-        for (key, _) in archive.object_keys(ObjectKind::Version)? {
+        for (key, _) in archive.all_object_heads(ObjectKind::Version)? {
             let old = Version::read(archive, key)?;
             let mut version = old.clone();
             let is_masked = mask_steps(mask, &mut version.steps);
             self.n_objects += u64::from(is_masked);
             if let Some(state) = known.get(&old.state).filter(|_| is_masked || touched.contains(&old.state)) {
-                keys.read(archive, &state.lines)?;
+                keys.read_keys(archive, &state.lines)?;
                 let torn = mask(&state.torn, 0).unwrap_or_else(|| state.torn.clone());
                 let rendered = StateRenderings { archive, state, torn: &torn, keys: &keys };
                 let (before, after, stand_ins) = rendered.sum_versions(&old, &version)?;
                 if before.digest() == old.sum {
                     version.sum = after.digest();
-                    version.group = after.first().map(LineKey::group_digest);
+                    version.group = after.first_key().map(LineKey::group_digest);
                 }
                 self.stand_ins.extend(stand_ins);
                 touched.insert(key);
@@ -228,11 +228,11 @@ impl PurgePlan {
         let renamed = rename_keys(&mut states, &mut versions);
         let is_other = |key: &Digest| touched.contains(key) || renamed.contains_key(key);
         for (key, state) in states.iter().filter(|(key, _)| is_other(key)) {
-            self.gone.extend(renamed.get(key).map(|_| (ObjectKind::State, *key)));
+            self.stale_objects.extend(renamed.get(key).map(|_| (ObjectKind::State, *key)));
             self.objects.push(state.to_object());
         }
         for (key, version) in versions.iter().filter(|(key, _)| is_other(key)) {
-            self.gone.extend(renamed.get(key).map(|_| (ObjectKind::Version, *key)));
+            self.stale_objects.extend(renamed.get(key).map(|_| (ObjectKind::Version, *key)));
             self.objects.push(version.to_object());
         }
         Ok(renamed)
@@ -246,7 +246,7 @@ impl PurgePlan {
         renamed: &HashMap<Digest, Digest>,
     ) -> Result<(), VersionError> {
         for kind in [ObjectKind::Edits, ObjectKind::File, ObjectKind::Session] {
-            for (key, _) in archive.object_keys(kind)? {
+            for (key, _) in archive.all_object_heads(kind)? {
                 let Some(object) = archive.find_object(kind, key)? else { continue };
                 match kind {
                     ObjectKind::Edits => self.mask_edits(&object, mask),
@@ -261,10 +261,10 @@ impl PurgePlan {
     /// The edits of an operation.
     fn mask_edits(&mut self, object: &Object, mask: &Mask<'_>) {
         let Some(mut edits) = OperationEdits::unpack(&object.content) else { return };
-        let is_masked = any(edits.edits.iter_mut().map(|edit| match edit {
+        let is_masked = any_after_all(edits.edits.iter_mut().map(|edit| match edit {
             Edit::Splice { splice, .. } => mask_bytes(mask, &mut splice.bytes),
             Edit::Drop(_) | Edit::Relink { .. } => false,
-            Edit::Insert { lines, .. } => any(lines.iter_mut().map(|line| mask_text(mask, line))),
+            Edit::Insert { lines, .. } => any_after_all(lines.iter_mut().map(|line| mask_text(mask, line))),
         }));
         if is_masked {
             self.n_objects += 1;
@@ -289,7 +289,7 @@ impl PurgePlan {
         self.stand_ins.extend(stand_in::stand_in_object(title.as_bytes(), kept.title.as_bytes(), None));
         self.n_objects += u64::from(is_masked);
         let keys = std::iter::once(&mut kept.state).chain(&mut kept.version);
-        let is_renamed = any(keys.map(|key| {
+        let is_renamed = any_after_all(keys.map(|key| {
             let new = key.parse().ok().and_then(|old: Digest| renamed.get(&old));
             new.map(|new| *key = new.to_string()).is_some()
         }));
@@ -308,9 +308,9 @@ impl PurgePlan {
             let Some(mut operation) = archive.find_operation(&id)? else { continue };
             let names = operation.cuts.iter_mut().map(|cut| &mut cut.name);
             let texts = std::iter::once(&mut operation.command).chain(names);
-            let is_masked = any(texts.map(|text| mask_text(mask, text)));
+            let is_masked = any_after_all(texts.map(|text| mask_text(mask, text)));
             let files = [&mut operation.source, &mut operation.output].into_iter();
-            let is_renamed = any(files.map(|file| {
+            let is_renamed = any_after_all(files.map(|file| {
                 let new = renamed.get(&file.digest);
                 new.map(|new| file.digest = *new).is_some()
             }));
@@ -337,13 +337,13 @@ fn mask_bytes(mask: &Mask<'_>, bytes: &mut Vec<u8>) -> bool {
 }
 
 /// Whether one of them holds, all of which are looked at.
-fn any(all: impl Iterator<Item = bool>) -> bool {
+fn any_after_all(all: impl Iterator<Item = bool>) -> bool {
     all.fold(false, |any, is| any | is)
 }
 
 fn mask_steps(mask: &Mask<'_>, steps: &mut [RenderStep]) -> bool {
-    let splices = |splices: &mut [Splice]| any(splices.iter_mut().map(|it| mask_bytes(mask, &mut it.bytes)));
-    any(steps.iter_mut().map(|step| match step {
+    let splices = |splices: &mut [Splice]| any_after_all(splices.iter_mut().map(|it| mask_bytes(mask, &mut it.bytes)));
+    any_after_all(steps.iter_mut().map(|step| match step {
         RenderStep::Keep(_) | RenderStep::Drop(_) => false,
         RenderStep::Edit(edits) => splices(edits),
         RenderStep::Insert(InsertOrigin::By { splices: edits, .. }, line) => mask_bytes(mask, line) | splices(edits),

@@ -77,7 +77,7 @@ impl<'a> DepositWriter<'a> {
     }
 
     /// Puts the next line, which gets an end where it has none.
-    pub(super) fn add(&mut self, line: &[u8]) -> Result<(), VersionError> {
+    pub(super) fn push_line(&mut self, line: &[u8]) -> Result<(), VersionError> {
         let line = &*self.stand_ins.mask_line(line);
         self.n_bytes += line.len() as u64;
         if line.len() >= BATCH && line.ends_with(b"\n") {
@@ -126,12 +126,12 @@ impl<'a> DepositWriter<'a> {
             self.sum.push(*digest, line.len() as u64);
             self.n_pending += line.len();
         }
-        self.put.lines.extend(self.archive.put_lines(lines)?);
-        if self.n_pending >= self.portion { self.commit() } else { Ok(()) }
+        self.put.lines.extend(self.archive.add_lines_to_deposit(lines)?);
+        if self.n_pending >= self.portion { self.commit_portion() } else { Ok(()) }
     }
 
     /// Commits what has been put, named by an object, for a line that none names goes with the next sweep.
-    fn commit(&mut self) -> Result<(), VersionError> {
+    fn commit_portion(&mut self) -> Result<(), VersionError> {
         let portion = portion_object(self.put.lines.get(self.n_named..).unwrap_or_default());
         self.archive.put_object(&portion)?;
         self.archive.commit()?;

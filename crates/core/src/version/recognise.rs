@@ -40,7 +40,7 @@ pub fn recognize_session(
     let stand_ins = StandIns::load(archive)?;
     let line = stand_ins.mask_line(read_line(file, index, first, &mut buffer)?);
     let group = key_of(&line, index.record(first)).group_digest();
-    let has = |kind| archive.objects_of(kind, group).map(|found| !found.is_empty());
+    let has = |kind| archive.object_heads_in_group(kind, group).map(|found| !found.is_empty());
     if !has(ObjectKind::State)? && !has(ObjectKind::Version)? {
         return Ok((Vec::new(), None));
     }
@@ -78,7 +78,7 @@ fn find_longest(archive: &dyn Archive, keys: &[LineKey]) -> Result<Option<Longes
     let Some(first) = keys.first() else { return Ok(None) };
     let mut candidates: Vec<VersionCandidate> = Vec::new();
     for kind in [ObjectKind::State, ObjectKind::Version] {
-        let found = archive.objects_of(kind, first.group_digest())?.into_iter();
+        let found = archive.object_heads_in_group(kind, first.group_digest())?.into_iter();
         candidates.extend(
             found.filter_map(|(key, head)| Some(VersionCandidate { kind, key, head: ObjectHead::unpack(&head)? })),
         );

@@ -9,29 +9,29 @@ use ctxc_transcript::edit::{Splice, splice_line};
 
 /// The keys of stored lines, as they were and as they are.
 pub(super) struct LineKeyPairs<'a> {
-    all: HashMap<LineId, (LineKey, LineKey)>,
+    keys_by_line: HashMap<LineId, (LineKey, LineKey)>,
     masked: &'a BTreeMap<LineId, Vec<u8>>,
 }
 
 impl<'a> LineKeyPairs<'a> {
     /// Those of lines of which some are `masked`.
     pub(super) fn new(masked: &'a BTreeMap<LineId, Vec<u8>>) -> Self {
-        Self { all: HashMap::new(), masked }
+        Self { keys_by_line: HashMap::new(), masked }
     }
 
-    pub(super) fn read(&mut self, archive: &dyn Archive, lines: &[LineId]) -> Result<(), VersionError> {
-        let missing: Vec<LineId> = lines.iter().copied().filter(|line| !self.all.contains_key(line)).collect();
+    pub(super) fn read_keys(&mut self, archive: &dyn Archive, lines: &[LineId]) -> Result<(), VersionError> {
+        let missing: Vec<LineId> = lines.iter().copied().filter(|line| !self.keys_by_line.contains_key(line)).collect();
         archive.each_line(&missing, &mut |id, line| {
             let key = LineKey::scan_line(line);
             let masked = self.masked.get(&id).map_or(key, |masked| LineKey::scan_line(masked));
-            self.all.insert(id, (key, masked));
+            self.keys_by_line.insert(id, (key, masked));
             Ok(())
         })?;
         Ok(())
     }
 
-    pub(super) fn of(&self, line: LineId) -> (LineKey, LineKey) {
-        self.all.get(&line).copied().unwrap_or((LineKey::own_title_key(), LineKey::own_title_key()))
+    pub(super) fn old_and_masked_key(&self, line: LineId) -> (LineKey, LineKey) {
+        self.keys_by_line.get(&line).copied().unwrap_or((LineKey::own_title_key(), LineKey::own_title_key()))
     }
 }
 
@@ -67,7 +67,7 @@ impl StateRenderings<'_> {
             match (old, new) {
                 (RenderStep::Keep(n), _) => {
                     keys.extend((next..next + *n as usize).map(|line| match self.state.lines.get(line) {
-                        Some(line) => self.keys.of(*line),
+                        Some(line) => self.keys.old_and_masked_key(*line),
                         None => (LineKey::scan_line(&self.state.torn), LineKey::scan_line(self.torn)),
                     }));
                     next += *n as usize;

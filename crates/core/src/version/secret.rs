@@ -74,7 +74,7 @@ impl Secrets {
         Self { needles, labels: vec![MaskLabel::Named], ..Self::default() }.build_finder()
     }
 
-    /// The secrets that rules find in what `Self::learn` is given: none so far. `key` makes the tags of their masks tell
+    /// The secrets that rules find in what [`Self::learn_secrets`] is given: none so far. `key` makes the tags of their masks tell
     /// nothing of them to who does not have it.
     #[must_use]
     pub fn by_rules(key: &[u8]) -> Self {

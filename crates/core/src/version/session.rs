@@ -80,7 +80,8 @@ impl KeptSession {
         &self,
         archive: &dyn Archive,
     ) -> Result<impl Iterator<Item = Digest> + use<>, VersionError> {
-        let files = archive.objects_of(ObjectKind::File, sidecar_group(&self.id))?.into_iter().map(|(key, _)| key);
+        let files =
+            archive.object_heads_in_group(ObjectKind::File, sidecar_group(&self.id))?.into_iter().map(|(key, _)| key);
         Ok(files.chain([exact_key(&self.id)]))
     }
 
@@ -162,7 +163,7 @@ impl KeptSession {
         let mut lines = LineReader::new(file.take(len));
         let mut putting = DepositWriter::starting_after(Vec::new(), archive, PORTION, stop)?;
         while let Some(line) = lines.next_line()? {
-            putting.add(line)?;
+            putting.push_line(line)?;
         }
         let (put, _) = putting.finish()?;
         let lines = put.lines.clone();
@@ -214,7 +215,7 @@ impl Write for FingerprintWriter<'_> {
 /// When the archive cannot be read.
 pub fn kept_sessions(archive: &dyn Archive) -> Result<Vec<KeptSession>, VersionError> {
     let mut sessions = Vec::new();
-    for (key, _) in archive.object_keys(ObjectKind::Session)? {
+    for (key, _) in archive.all_object_heads(ObjectKind::Session)? {
         let object = archive.find_object(ObjectKind::Session, key)?;
         sessions.extend(object.and_then(|object| serde_json::from_slice::<KeptSession>(&object.content).ok()));
     }
@@ -247,7 +248,7 @@ pub fn session_sizes(archive: &dyn Archive) -> Result<Vec<SessionSize>, VersionE
         let exact = session.is_exact.then(|| archive.find_object(ObjectKind::File, exact_key(&session.id)));
         let exact = exact.transpose()?.flatten().map(|file| file.lines);
         let (mut lines, mut bytes) = (exact.unwrap_or(state.lines), state.torn.len() as u64);
-        for (key, _) in archive.objects_of(ObjectKind::File, sidecar_group(&session.id))? {
+        for (key, _) in archive.object_heads_in_group(ObjectKind::File, sidecar_group(&session.id))? {
             let Some(file) = archive.find_object(ObjectKind::File, key)? else { continue };
             lines.extend(file.lines);
             bytes += file.content.len() as u64;

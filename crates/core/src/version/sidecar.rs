@@ -36,7 +36,7 @@ pub fn keep_sidecar(
 ) -> Result<SidecarSize, VersionError> {
     let mut sidecar = SidecarSize::default();
     let known: HashSet<Vec<u8>> =
-        archive.objects_of(ObjectKind::File, sidecar_group(id))?.into_iter().map(|(_, head)| head).collect();
+        archive.object_heads_in_group(ObjectKind::File, sidecar_group(id))?.into_iter().map(|(_, head)| head).collect();
     for path in files_in(folder)? {
         let relative = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
         let is_old = since.is_some_and(|since| std::fs::metadata(&path).is_ok_and(|it| is_before(&it, since)));
@@ -48,7 +48,7 @@ pub fn keep_sidecar(
         let mut putting = DepositWriter::starting_after(Vec::new(), archive, PORTION, stop)?;
         while let Some(line) = lines.next_line()? {
             if line.ends_with(b"\n") {
-                putting.add(line)?;
+                putting.push_line(line)?;
             } else {
                 rest = putting.as_stored(line).into_owned();
             }
@@ -105,7 +105,7 @@ pub(super) fn is_before(metadata: &Metadata, time: SystemTime) -> bool {
 /// When the archive cannot be read, or a file cannot be written.
 pub fn write_sidecar(archive: &dyn Archive, id: &str, folder: &Path) -> Result<u64, VersionError> {
     let mut n_files = 0;
-    for (key, head) in archive.objects_of(ObjectKind::File, sidecar_group(id))? {
+    for (key, head) in archive.object_heads_in_group(ObjectKind::File, sidecar_group(id))? {
         let relative = PathBuf::from(String::from_utf8_lossy(&head).into_owned());
         let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
         let Some(object) = archive.find_object(ObjectKind::File, key)?.filter(|_| is_inside) else { continue };

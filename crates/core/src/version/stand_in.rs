@@ -32,7 +32,7 @@ impl StandIns {
     /// # Errors
     /// When the archive cannot be read.
     pub fn load(archive: &dyn Archive) -> Result<Self, VersionError> {
-        let heads = archive.object_keys(ObjectKind::Forgotten)?;
+        let heads = archive.all_object_heads(ObjectKind::Forgotten)?;
         let mut all = HashMap::with_capacity(heads.len());
         for (key, head) in heads {
             let unknown = || VersionError::Unknown { what: "the purged line", key: key.to_string() };
@@ -54,7 +54,7 @@ impl StandIns {
         self.masked_form(line).map_or(Cow::Borrowed(line), Cow::Owned)
     }
 
-    /// As `Self::of`, of a title.
+    /// As [`Self::mask_line`], of a title.
     #[must_use]
     pub fn mask_text(&self, text: String) -> String {
         self.masked_form(text.as_bytes()).and_then(|masked| String::from_utf8(masked).ok()).unwrap_or(text)
@@ -98,7 +98,7 @@ impl StandIns {
     /// Nothing where nothing was purged of it.
     pub(super) fn masked_splices(&self, line: &[u8], splices: &[Splice], rendered: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let Some(masked) = self.masked_form(rendered) else { return Vec::new() };
-        let session = |line| Scan::of(line).session_id.map(Span::range);
+        let session = |line| Scan::of(line).session_id.map(Span::byte_range);
         let (was, is) = (session(line), session(rendered));
         let mut grown = 0_isize;
         let mut pairs = Vec::new();
@@ -177,7 +177,7 @@ pub fn changed_bytes<'a>(old: &[u8], new: &'a [u8]) -> Vec<(usize, &'a [u8])> {
 
 /// A place in a line, in the line without the session id; `None` within it.
 fn without_session(at: usize, session: Option<Span>) -> Option<usize> {
-    match session.map(Span::range) {
+    match session.map(Span::byte_range) {
         Some(session) if at >= session.end => Some(at - session.len()),
         Some(session) if at >= session.start => None,
         _ => Some(at),
@@ -186,7 +186,7 @@ fn without_session(at: usize, session: Option<Span>) -> Option<usize> {
 
 /// A place in a line without its session id, in the whole line.
 fn with_session(at: usize, session: Option<Span>) -> usize {
-    match session.map(Span::range) {
+    match session.map(Span::byte_range) {
         Some(session) if at >= session.start => at.saturating_add(session.len()),
         _ => at,
     }

@@ -96,7 +96,7 @@ impl Version {
             session_ids: sum.session_ids(),
             session: None,
             source_session: None,
-            group: sum.first().map(super::LineKey::group_digest),
+            group: sum.first_key().map(super::LineKey::group_digest),
             saved,
         }
     }
@@ -156,7 +156,7 @@ impl Version {
         let mut closing = Totals::default();
         for step in self.steps.get(self.closing_steps()).unwrap_or_default() {
             if let RenderStep::Insert(_, line) = step {
-                closing.add(line);
+                closing.add_entry(line);
             }
         }
         self.saved + closing.messages.0.cast_signed()

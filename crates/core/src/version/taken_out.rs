@@ -27,7 +27,7 @@ pub fn find_removed_texts(archive: &dyn Archive, id: &str) -> Result<Vec<String>
         let Some(line) = state.lines.get(line.idx()) else { continue };
         archive.each_line(&[*line], &mut |_, line| {
             if let Some(span) = span {
-                let value = line.get(span.range()).and_then(|value| serde_json::from_slice(value).ok());
+                let value = line.get(span.byte_range()).and_then(|value| serde_json::from_slice(value).ok());
                 if let Some(value) = value {
                     collect_texts(&value, &mut texts);
                 }
@@ -45,7 +45,7 @@ pub fn find_removed_texts(archive: &dyn Archive, id: &str) -> Result<Vec<String>
 
 /// The lines that the edits of an operation are of.
 fn operation_state(archive: &dyn Archive, id: &str) -> Result<Option<SessionState>, VersionError> {
-    for (key, _) in archive.object_keys(ObjectKind::Version)? {
+    for (key, _) in archive.all_object_heads(ObjectKind::Version)? {
         let version = Version::read(archive, key)?;
         if version.operations.iter().any(|operation| operation == id) {
             return SessionState::read(archive, version.state).map(Some);

@@ -60,7 +60,7 @@ pub fn embed_missing(
         let estimate = || texts.iter().map(|text| chars4_tokens(text)).sum();
         sent.tokens += reply.usage.map_or_else(estimate, |usage| usage.input);
         let vectors: Vec<(DocumentId, Option<Vector>)> = portion.iter().map(|(id, _)| *id).zip(reply.vectors).collect();
-        archive.put(Entry::Vectors(embedder.model_name(), &vectors))?;
+        archive.add_to_deposit(Entry::Vectors(embedder.model_name(), &vectors))?;
         archive.commit()?;
         sent.entries += portion.len() as u64;
         if progress(sent.entries).is_break() {

@@ -142,7 +142,9 @@ fn find_marked_gaps(reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: u
             let is_last_of_more = || end == n_pieces && (start..end).any(|idx| reading.leads.get(idx) == Some(&true));
             let cut_groups = (start..end).filter(|idx| reading.counts.get(*idx).is_some_and(|count| *count > 0));
             let cut_groups = cut_groups.filter_map(|idx| group_of(reading, idx)).filter(|group| shown.contains(group));
-            let is_first_cut = cut_groups.fold(false, |is_first, group| seen_cut.insert(group) || is_first);
+            let n_seen = seen_cut.len();
+            seen_cut.extend(cut_groups);
+            let is_first_cut = seen_cut.len() > n_seen;
             let is_in_fence = || is_within_fence(reading, start, end);
             let is_needed = is_first_cut || is_in_fence() || is_inside() || is_strange() || is_last_of_more();
             (size > 0).then_some((if is_needed { usize::MAX } else { size }, end))

@@ -5,9 +5,9 @@
 pub(super) struct WordIndex<'t> {
     text: &'t str,
     /// The hash of each word, and of its parts that end with a digit, with its place; sorted.
-    places: Vec<(u32, u32)>,
+    hashed_places: Vec<(u32, u32)>,
     /// The hexadecimal words, sorted.
-    hashes: Vec<&'t str>,
+    hex_words: Vec<&'t str>,
 }
 
 /// The least digits of a hash.
@@ -33,7 +33,7 @@ impl<'t> WordIndex<'t> {
         }
         places.sort_unstable();
         hashes.sort_unstable();
-        Self { text, places, hashes }
+        Self { text, hashed_places: places, hex_words: hashes }
     }
 
     /// Whether the text contains `phrase`, whose words are whole there.
@@ -61,8 +61,8 @@ impl<'t> WordIndex<'t> {
 
     /// Whether a hexadecimal word of the text starts with `hash`.
     pub(super) fn has_hash(&self, hash: &str) -> bool {
-        let at = self.hashes.partition_point(|known| *known < hash);
-        self.hashes.get(at).is_some_and(|known| known.starts_with(hash))
+        let at = self.hex_words.partition_point(|known| *known < hash);
+        self.hex_words.get(at).is_some_and(|known| known.starts_with(hash))
     }
 
     /// Whether `phrase` stands somewhere between texts that are `apart` from it. It is looked for at the places of the word of it
@@ -80,8 +80,8 @@ impl<'t> WordIndex<'t> {
 
     fn places_of(&self, word: &str) -> &[(u32, u32)] {
         let hash = word.bytes().fold(FNV, mix_byte);
-        let from = self.places.partition_point(|(known, _)| *known < hash);
-        let rest = self.places.get(from..).unwrap_or_default();
+        let from = self.hashed_places.partition_point(|(known, _)| *known < hash);
+        let rest = self.hashed_places.get(from..).unwrap_or_default();
         let n_places = rest.partition_point(|(known, _)| *known == hash);
         rest.get(..n_places).unwrap_or_default()
     }

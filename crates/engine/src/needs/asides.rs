@@ -71,6 +71,7 @@ fn marks_wrong(line: &str) -> Option<bool> {
 }
 
 /// Reads the lines of a text in order, and finds those that are not of the work.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself, and any may go with any")]
 pub(super) struct Asides {
     is_instructions: bool,
     is_document: bool,

@@ -45,7 +45,7 @@ impl PostgresLink {
         &self,
         work: impl Fn(&Server, &mut ServerConnection) -> Result<T, Error>,
     ) -> Result<T, ArchiveError> {
-        self.run_unconverted(work)?.or_archive_error(&self.server.place)
+        self.run_unconverted(work)?.or_archive_error(&self.server.url_without_password)
     }
 
     /// Like [`run`](Self::run), but returns the server's own errors unconverted.
@@ -81,7 +81,7 @@ impl PostgresLink {
         const STATUS: &str = "SELECT coalesce(txid_status($1), '') FROM pg_sleep(0.1)";
         let db: &dyn DatabaseLink = self;
         for _ in 0..LOCK_SECONDS * 10 {
-            match db.first_value(STATUS, &values![id], Row::get::<String>)?.as_deref() {
+            match db.first_value(STATUS, &values![id], Row::next_value::<String>)?.as_deref() {
                 Some("committed") => return Ok(true),
                 Some("in progress") => {}
                 Some(_) | None => return Ok(false),
@@ -116,7 +116,7 @@ impl DatabaseLink for PostgresLink {
     }
 
     /// Inserts all rows by one statement, with an array per column.
-    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
+    fn insert_rows(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
         let types = insert.typed_columns().map(|(_, of)| of);
         let arrays: Vec<String> = (1..).zip(types).map(|(at, of)| format!("${at}::{of}[]")).collect();
         let names = insert.column_names();
@@ -136,7 +136,7 @@ impl DatabaseLink for PostgresLink {
         self.run(|server, session| server.execute_batch(session, sql))
     }
 
-    fn begin(&self, hold: LockScope) -> Result<(), ArchiveError> {
+    fn begin_transaction(&self, hold: LockScope) -> Result<(), ArchiveError> {
         let locks = match hold {
             LockScope::Drops => self.lock_call(SHARED, AdvisoryLock::Content),
             LockScope::All => self.lock_call(ALONE, AdvisoryLock::Content),
@@ -169,11 +169,15 @@ impl DatabaseLink for PostgresLink {
             Err(error) if is_loss(&error) => {
                 self.session.take();
                 self.is_in_transaction.set(false);
-                if self.was_committed(id)? { Ok(()) } else { Err(error).or_archive_error(&self.server.place) }
+                if self.was_committed(id)? {
+                    Ok(())
+                } else {
+                    Err(error).or_archive_error(&self.server.url_without_password)
+                }
             }
             committed => {
                 self.is_in_transaction.set(committed.is_err());
-                committed.or_archive_error(&self.server.place)
+                committed.or_archive_error(&self.server.url_without_password)
             }
         }
     }
@@ -191,11 +195,11 @@ impl DatabaseLink for PostgresLink {
     }
 
     fn damage_error(&self, detail: RowDamage) -> ArchiveError {
-        ArchiveError::DamagedOnServer { place: self.server.place.clone(), detail }
+        ArchiveError::DamagedOnServer { place: self.server.url_without_password.clone(), detail }
     }
 
     fn lock_error(&self) -> ArchiveError {
-        ArchiveError::LockedOnServer { place: self.server.place.clone(), seconds: LOCK_SECONDS }
+        ArchiveError::LockedOnServer { place: self.server.url_without_password.clone(), seconds: LOCK_SECONDS }
     }
 }
 

@@ -82,12 +82,12 @@ fn find_pieces(
     let long = Value::list_of(long.iter().copied());
     let (words, beginnings) = (Value::list_of(words), Value::list_of(beginnings));
     let values = [kind, speaker, sessions, all.into(), long, any.into(), words, beginnings, MOST_PIECES.into()];
-    db.all(&sql, &values, read_piece)
+    db.collect_rows(&sql, &values, read_piece)
 }
 
 fn read_piece(row: &mut Row) -> Result<(i64, EntryPiece), RowDamage> {
-    let (document, length): (i64, u64) = (row.get()?, row.get()?);
-    let (words, places): (Vec<String>, Vec<String>) = (row.get()?, row.get()?);
+    let (document, length): (i64, u64) = (row.next_value()?, row.next_value()?);
+    let (words, places): (Vec<String>, Vec<String>) = (row.next_value()?, row.next_value()?);
     let mut piece = EntryPiece { length: u32::try_from(length).unwrap_or_default(), places: HashMap::new() };
     for (word, places) in words.into_iter().zip(places) {
         piece.places.insert(word, places.split(' ').filter_map(|place| place.parse().ok()).collect());
@@ -101,7 +101,7 @@ fn long_entries(db: &dyn DatabaseLink, expressions: &[String]) -> Result<Vec<i64
         .map(|n| format!("SELECT document FROM words WHERE is_part AND terms @@ ${n}::text::tsquery"))
         .collect();
     let values: Vec<Value> = expressions.iter().map(Value::from).collect();
-    db.all(&each.join(" INTERSECT "), &values, Row::get)
+    db.collect_rows(&each.join(" INTERSECT "), &values, Row::next_value)
 }
 
 /// Statistics of the index: the number of pieces, as the server estimates it, their average length in a sample, and the
@@ -120,8 +120,8 @@ fn read_corpus(db: &dyn DatabaseLink, expressions: &[String]) -> Result<(CorpusS
     );
     let values: Vec<Value> = expressions.iter().map(Value::from).collect();
     let known = db.first_value(&sql, &values, |row| {
-        let corpus = CorpusStats { n_pieces: row.get()?, average_length: row.get()? };
-        let n_with: Result<Vec<f64>, RowDamage> = expressions.iter().map(|_| row.get()).collect();
+        let corpus = CorpusStats { n_pieces: row.next_value()?, average_length: row.next_value()? };
+        let n_with: Result<Vec<f64>, RowDamage> = expressions.iter().map(|_| row.next_value()).collect();
         Ok((corpus, n_with?))
     })?;
     known.ok_or_else(|| db.damage_error("the server counts nothing".to_owned()))

@@ -28,7 +28,7 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Server {
     pub(super) url: ServerUrl,
     /// The URL without the password, for messages.
-    pub(super) place: String,
+    pub(super) url_without_password: String,
     waiting: WaitingRuntime,
 }
 
@@ -43,21 +43,23 @@ impl Server {
     pub(super) fn new(url: &ServerUrl) -> Result<Self, ArchiveError> {
         let place = url.to_string();
         let waiting = WaitingRuntime::new().map_err(|error| unreachable_error(&place, error))?;
-        Ok(Self { url: url.clone(), place, waiting })
+        Ok(Self { url: url.clone(), url_without_password: place, waiting })
     }
 
     /// Opens a connection with the schema of the archive in its search path.
     pub(super) fn connect(&self) -> Result<ServerConnection, ArchiveError> {
         let config = connection_config(&self.url);
-        let tls = tls::tls_connector(&self.url, &self.place)?;
+        let tls = tls::tls_connector(&self.url, &self.url_without_password)?;
         let client = self.waiting.wait_for(async {
             let (client, connection) = config.connect(tls).await?;
             tokio::spawn(connection);
             Ok::<_, tokio_postgres::Error>(client)
         });
-        let client = client.map_err(|error| connection_error(&self.place, self.url.encryption, error))?;
+        let client =
+            client.map_err(|error| connection_error(&self.url_without_password, self.url.encryption, error))?;
         let mut session = ServerConnection { client, statements: HashMap::new() };
-        self.execute_batch(&mut session, &session_settings(&self.url.schema)).or_archive_error(&self.place)?;
+        self.execute_batch(&mut session, &session_settings(&self.url.schema))
+            .or_archive_error(&self.url_without_password)?;
         Ok(session)
     }
 

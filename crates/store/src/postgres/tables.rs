@@ -38,7 +38,7 @@ pub(super) fn prepare_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
 
 /// Whether there is an archive of this version; `false` for an empty schema.
 fn has_tables(db: &PostgresLink) -> Result<bool, ArchiveError> {
-    let place = db.server.place.clone();
+    let place = db.server.url_without_password.clone();
     match schema_state(db)? {
         ServerSchemaState::Empty => Ok(false),
         ServerSchemaState::Foreign => Err(ArchiveError::ForeignSchema { place }),
@@ -61,7 +61,7 @@ fn create_tables(db: &PostgresLink) -> Result<(), ArchiveError> {
             "the server says: {said}; let the owner of the database run `CREATE SCHEMA {schema} AUTHORIZATION {}`",
             db.server.url.user
         );
-        ArchiveError::Unprepared { place: db.server.place.clone(), detail }
+        ArchiveError::Unprepared { place: db.server.url_without_password.clone(), detail }
     })?;
     db.run_batch(include_str!("schema.sql"))?;
     db.run_batch(&format!("INSERT INTO ctxc_archive VALUES ({SCHEMA})"))
@@ -73,11 +73,12 @@ fn schema_state(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
             EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1::text))";
     let schema = &db.server.url.schema;
     let database: &dyn DatabaseLink = db;
-    let known: Option<(i64, String, bool, bool)> =
-        database.first_value(sql, &values![schema], |row| Ok((row.get()?, row.get()?, row.get()?, row.get()?)))?;
+    let known: Option<(i64, String, bool, bool)> = database.first_value(sql, &values![schema], |row| {
+        Ok((row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?))
+    })?;
     let silent = || db.damage_error("the server says nothing of itself".to_owned());
     let (version, encoding, is_archive, is_used) = known.ok_or_else(silent)?;
-    let unprepared = |detail| Err(ArchiveError::Unprepared { place: db.server.place.clone(), detail });
+    let unprepared = |detail| Err(ArchiveError::Unprepared { place: db.server.url_without_password.clone(), detail });
     if version < OLDEST_SERVER {
         return unprepared(format!("the server is PostgreSQL {}, and 12 is the oldest that will do", version / 10_000));
     }
@@ -87,7 +88,7 @@ fn schema_state(db: &PostgresLink) -> Result<ServerSchemaState, ArchiveError> {
     if !is_archive {
         return Ok(if is_used { ServerSchemaState::Foreign } else { ServerSchemaState::Empty });
     }
-    let version = database.first_value("SELECT max(version) FROM ctxc_archive", &[], Row::get::<Option<i64>>)?;
+    let version = database.first_value("SELECT max(version) FROM ctxc_archive", &[], Row::next_value::<Option<i64>>)?;
     let version = version.flatten().and_then(|version| i32::try_from(version).ok());
     Ok(version.map_or(ServerSchemaState::Foreign, ServerSchemaState::Schema))
 }

@@ -58,7 +58,7 @@ pub(crate) fn nearest_by_index(
     );
     let [kind, speaker, sessions] = filter_values(Dialect::Postgres, query);
     let values = [kind, speaker, sessions, vector_literal(vector).into(), query.limit.into()];
-    let found: Vec<(i64, f64)> = db.all(&sql, &values, |row| Ok((row.get()?, row.get()?)))?;
+    let found: Vec<(i64, f64)> = db.collect_rows(&sql, &values, |row| Ok((row.next_value()?, row.next_value()?)))?;
     Ok(found.into_iter().filter(|(_, likeness)| *likeness > 0.0).map(|(id, _)| id).collect())
 }
 

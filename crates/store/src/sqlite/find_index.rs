@@ -11,7 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::connect::connect;
 use super::fault::FileFault;
-use super::find_text::{FindPlace, FindText, filter_terms};
+use super::find_text::{FindText, TextPlace, filter_terms};
 use super::find_words::NewWords;
 use super::link::SqliteLink;
 use super::place;
@@ -111,7 +111,7 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn read_sources(&self) -> Result<HashMap<String, (i64, FindSource)>, ArchiveError> {
-        let sources = self.database_link().all(&format!("SELECT {COLUMNS} FROM source"), &[], read_source)?;
+        let sources = self.database_link().collect_rows(&format!("SELECT {COLUMNS} FROM source"), &[], read_source)?;
         Ok(sources.into_iter().map(|(id, source)| (source.key.clone(), (id, source))).collect())
     }
 
@@ -120,7 +120,7 @@ impl FindIndex {
     /// # Errors
     /// When another process writes for too long.
     pub fn begin(&mut self) -> Result<(), ArchiveError> {
-        self.link.begin(LockScope::All)
+        self.link.begin_transaction(LockScope::All)
     }
 
     /// Commits the transaction.
@@ -128,13 +128,13 @@ impl FindIndex {
     /// # Errors
     /// When the index cannot be written.
     pub fn commit(&mut self) -> Result<(), ArchiveError> {
-        self.new_words.write(&self.link)?;
+        self.new_words.write_collected(&self.link)?;
         self.link.commit()
     }
 
     /// Rolls back the transaction, if there is one.
     pub fn rollback(&mut self) {
-        self.new_words.clear();
+        self.new_words.forget_all();
         // A failure here recurs at the next write, which reports it.
         drop(self.link.rollback());
     }
@@ -194,7 +194,7 @@ impl FindIndex {
     pub fn drop_texts(&mut self, source: i64) -> Result<(), ArchiveError> {
         const DROP: &str = "DELETE FROM document WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM place WHERE place.document = document.id)";
         let find = "SELECT DISTINCT document FROM place WHERE source = $1";
-        let documents = self.database_link().all(find, &values![source], Row::get::<i64>)?;
+        let documents = self.database_link().collect_rows(find, &values![source], Row::next_value::<i64>)?;
         self.link.execute_sql("DELETE FROM place WHERE source = $1", &values![source])?;
         self.link.execute_sql(DROP, &[Value::list_of(documents)]).map(|_| ())
     }
@@ -212,20 +212,20 @@ impl FindIndex {
     ///
     /// # Errors
     /// When the index cannot be written.
-    pub fn put_text(&mut self, project: &str, place: FindPlace, text: &FindText<'_>) -> Result<(), ArchiveError> {
+    pub fn put_text(&mut self, project: &str, place: TextPlace, text: &FindText<'_>) -> Result<(), ArchiveError> {
         const PUT: &str =
             "INSERT OR REPLACE INTO place (source, line, at, document, start) VALUES ($1, $2, $3, $4, $5)";
         let key = text.key.cast_signed();
         let known = self.database_link().first_value(
             "SELECT id FROM document WHERE key = $1",
             &values![key],
-            Row::get::<i64>,
+            Row::next_value::<i64>,
         )?;
         let document = match known {
             Some(document) => document,
             None => self.add_document(project, key, text)?,
         };
-        let FindPlace { source, line, at, start } = place;
+        let TextPlace { source_id: source, line, text_idx: at, line_start: start } = place;
         self.link.execute_sql(PUT, &values![source, line, at, document, start]).map(|_| ())
     }
 
@@ -237,7 +237,7 @@ impl FindIndex {
         let id = self.database_link().query_number(PUT, &values![key, *kind, *speaker, *tool, *time])?;
         let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let words = terms::index_text(text.get(..end).unwrap_or_default());
-        self.new_words.add(&words);
+        self.new_words.collect_words(&words);
         self.link
             .execute_sql("INSERT INTO words (rowid, text, about) VALUES ($1, $2, $3)", &values![id, words, about])?;
         Ok(id)
@@ -281,9 +281,10 @@ fn table_names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 const COLUMNS: &str = "id, key, project, session, title, stamp, n_lines, n_bytes, checksum, active";
 
 fn read_source(row: &mut Row) -> Result<(i64, FindSource), RowDamage> {
-    let id = row.get()?;
-    let (key, project, session, title, stamp) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
-    let (n_lines, n_bytes) = (row.get()?, row.get()?);
-    let checksum = row.get::<i64>()?.cast_unsigned();
-    Ok((id, FindSource { key, project, session, title, stamp, n_lines, n_bytes, checksum, active: row.get()? }))
+    let id = row.next_value()?;
+    let (key, project, session, title, stamp) =
+        (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?);
+    let (n_lines, n_bytes) = (row.next_value()?, row.next_value()?);
+    let checksum = row.next_value::<i64>()?.cast_unsigned();
+    Ok((id, FindSource { key, project, session, title, stamp, n_lines, n_bytes, checksum, active: row.next_value()? }))
 }

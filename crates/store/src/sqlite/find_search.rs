@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use jiff::Timestamp;
 
 use super::find_index::FindIndex;
-use super::find_text::{FindPlace, SAID, period_of, period_word, project_word, speaker_word, tool_word};
+use super::find_text::{SAID, TextPlace, period_of, period_word, project_word, speaker_word, tool_word};
 use super::find_words::{PartPosition, words_with};
 use super::search::quote_phrase;
 use crate::store::expression::append_new;
@@ -70,7 +70,7 @@ pub struct FindQuery<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchStart {
     /// The first moment.
-    pub from: Timestamp,
+    pub first_moment: Timestamp,
     /// The current time.
     pub now: Timestamp,
 }
@@ -78,7 +78,7 @@ pub struct SearchStart {
 impl SearchStart {
     /// The periods of matching texts, and the next one, since clocks differ; `None` if there are many.
     fn covered_periods(self) -> Option<RangeInclusive<i64>> {
-        let (first, last) = (period_of(self.from), period_of(self.now) + 1);
+        let (first, last) = (period_of(self.first_moment), period_of(self.now) + 1);
         (last - first < MOST_PERIODS).then_some(first..=last)
     }
 }
@@ -118,7 +118,7 @@ pub struct FindHit {
     /// The time of the entry.
     pub time: Option<Timestamp>,
     /// The places of the text.
-    pub places: Vec<FindPlace>,
+    pub text_places: Vec<TextPlace>,
 }
 
 impl FindIndex {
@@ -214,23 +214,23 @@ fn rank_documents(
     expression: &str,
 ) -> Result<(Vec<RankedText>, u32), ArchiveError> {
     let mut n_ranked = 0;
-    let values = values![expression, query.since.map(|since| since.from), MOST_RANKED, query.limit];
-    let found = db.all(MATCHING, &values, |row| {
-        let found = RankedText { id: row.get()?, score: row.get()?, time: row.get()? };
-        n_ranked = row.get()?;
+    let values = values![expression, query.since.map(|since| since.first_moment), MOST_RANKED, query.limit];
+    let found = db.collect_rows(MATCHING, &values, |row| {
+        let found = RankedText { id: row.next_value()?, score: row.next_value()?, time: row.next_value()? };
+        n_ranked = row.next_value()?;
         Ok(found)
     })?;
     Ok((found, n_ranked))
 }
 
 fn read_hit(db: &dyn DatabaseLink, document: i64) -> Result<Option<FindHit>, ArchiveError> {
-    let mut places = Some(db.all(PLACES, &values![document], |row| {
-        let (source, line, at) = (row.get()?, row.get()?, row.get()?);
-        Ok(FindPlace { source, line, at, start: row.get()? })
+    let mut places = Some(db.collect_rows(PLACES, &values![document], |row| {
+        let (source, line, at) = (row.next_value()?, row.next_value()?, row.next_value()?);
+        Ok(TextPlace { source_id: source, line, text_idx: at, line_start: row.next_value()? })
     })?);
     db.first_value(NAMED, &values![document], |row| {
-        let (kind, speaker, tool, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
-        Ok(FindHit { kind, speaker, tool, time, places: places.take().unwrap_or_default() })
+        let (kind, speaker, tool, time) = (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?);
+        Ok(FindHit { kind, speaker, tool, time, text_places: places.take().unwrap_or_default() })
     })
 }
 
@@ -290,7 +290,7 @@ mod tests {
         fn put(&mut self, project: &str, (kind, tool): (&'static str, Option<&str>), age: i64, text: &str) {
             let speaker = if kind == "prompt" { "user" } else { "tool" };
             let time = Timestamp::from_second(NOW - age).ok();
-            let place = FindPlace { source: 1, line: self.n_texts, at: 0, start: 0 };
+            let place = TextPlace { source_id: 1, line: self.n_texts, text_idx: 0, line_start: 0 };
             let text = FindText { key: u64::from(self.n_texts), kind, speaker, tool, time, text };
             self.index.put_text(project, place, &text).unwrap();
             self.n_texts += 1;
@@ -299,7 +299,7 @@ mod tests {
         /// The numbers of the texts that are found, from 0.
         fn found(&self, query: FindQuery<'_>) -> Vec<u32> {
             let hits = self.index.search(&query).unwrap();
-            hits.iter().map(|hit| hit.places[0].line).collect()
+            hits.iter().map(|hit| hit.text_places[0].line).collect()
         }
     }
 
@@ -351,7 +351,7 @@ mod tests {
         let count = |query| fixture.found(query).len();
         let now = Timestamp::from_second(NOW).unwrap();
         for (days, expected) in [(0, 1), (1, 2), (20, 3), (21, 4), (400, 7), (3_999, 7), (4_000, 8)] {
-            let since = Some(SearchStart { from: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
+            let since = Some(SearchStart { first_moment: Timestamp::from_second(NOW - days * DAY).unwrap(), now });
             assert_eq!(count(FindQuery { since, ..query("unobtainium") }), expected, "{days} days");
             assert_eq!(count(FindQuery { since, ..query("nobtai") }), expected, "a part, {days} days");
         }

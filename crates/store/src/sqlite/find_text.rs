@@ -28,15 +28,15 @@ pub struct FindText<'a> {
 
 /// The place of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FindPlace {
+pub struct TextPlace {
     /// The number of its source.
-    pub source: i64,
+    pub source_id: i64,
     /// Its line, from 0.
     pub line: u32,
     /// The index of the text among those of the line, from 0.
-    pub at: u32,
+    pub text_idx: u32,
     /// The position of the line: its offset in the file, or its number in the archive.
-    pub start: u64,
+    pub line_start: u64,
 }
 
 /// The words that narrow searches: the project, the speaker, the tool and the period of a text.

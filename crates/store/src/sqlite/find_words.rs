@@ -21,24 +21,24 @@ const LONGER: usize = 2;
 /// Words to add to the vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct NewWords {
-    new: Vec<String>,
+    collected: Vec<String>,
     /// Words that this process has listed or collected.
     known: HashSet<String>,
 }
 
 impl NewWords {
     /// Collects `words`, which are separated by single spaces.
-    pub(super) fn add(&mut self, words: &str) {
+    pub(super) fn collect_words(&mut self, words: &str) {
         for word in words.split(' ').filter(|word| !word.is_empty()) {
             if !self.known.contains(word) {
                 self.known.insert(word.to_owned());
-                self.new.push(word.to_owned());
+                self.collected.push(word.to_owned());
             }
         }
     }
 
     /// Clears both collected and known words.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         *self = Self::default();
     }
 
@@ -46,23 +46,26 @@ impl NewWords {
     ///
     /// # Errors
     /// When the index cannot be read or written.
-    pub(super) fn write(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
+    pub(super) fn write_collected(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
         const NEWEST: &str = "SELECT id, n_bytes FROM vocabulary ORDER BY id DESC LIMIT 1";
-        if self.new.is_empty() {
+        if self.collected.is_empty() {
             return Ok(());
         }
-        let mut words = merge_words(self.new.iter().map(String::as_str));
-        while let Some((id, n_bytes)) = db.first_value(NEWEST, &[], |row| Ok((row.get::<i64>()?, row.get::<u64>()?)))? {
+        let mut words = merge_words(self.collected.iter().map(String::as_str));
+        while let Some((id, n_bytes)) =
+            db.first_value(NEWEST, &[], |row| Ok((row.next_value::<i64>()?, row.next_value::<u64>()?)))?
+        {
             if n_bytes > (words.len() * LONGER) as u64 {
                 break;
             }
-            let older = db.all("SELECT words FROM vocabulary WHERE id = $1", &values![id], Row::get::<String>)?;
+            let older =
+                db.collect_rows("SELECT words FROM vocabulary WHERE id = $1", &values![id], Row::next_value::<String>)?;
             words = merge_words(older.iter().map(String::as_str).chain([&*words]).flat_map(str::lines));
             db.execute_sql("DELETE FROM vocabulary WHERE id = $1", &values![id])?;
         }
         let n_bytes = words.len() as u64;
         db.execute_sql("INSERT INTO vocabulary (n_bytes, words) VALUES ($1, $2)", &values![n_bytes, words])?;
-        self.new.clear();
+        self.collected.clear();
         if self.known.len() > MOST_KNOWN {
             self.known.clear();
         }
@@ -97,7 +100,7 @@ pub(super) fn words_with(
 ) -> Result<Vec<String>, ArchiveError> {
     let mut found: Vec<String> = Vec::new();
     db.each_row("SELECT words FROM vocabulary", &[], &mut |row| {
-        let list = row.get::<String>()?;
+        let list = row.next_value::<String>()?;
         found.extend(lines_with(&list, part, place).map(str::to_owned));
         Ok(())
     })?;
@@ -137,8 +140,8 @@ mod tests {
         let index = FindIndex::in_memory().unwrap();
         let mut words = NewWords::default();
         for n in 0..500 {
-            words.add(&format!("common word{n} {n}"));
-            words.write(index.database_link()).unwrap();
+            words.collect_words(&format!("common word{n} {n}"));
+            words.write_collected(index.database_link()).unwrap();
         }
         let lists = index.database_link().query_number("SELECT count(*) FROM vocabulary", &[]).unwrap();
         assert!(lists < 12, "{lists}");
@@ -148,10 +151,10 @@ mod tests {
         assert_eq!(found("word4", PartPosition::Beginning), ["word4", "word40", "word41"]);
         assert_eq!(found("common", PartPosition::Beginning), ["common"]);
         // Collected words that were not written are not listed.
-        words.add("unwritten");
-        words.clear();
-        words.add("common written");
-        words.write(index.database_link()).unwrap();
+        words.collect_words("unwritten");
+        words.forget_all();
+        words.collect_words("common written");
+        words.write_collected(index.database_link()).unwrap();
         assert_eq!(found("written", PartPosition::Anywhere), ["written"]);
     }
 

@@ -46,7 +46,7 @@ impl SqliteLink {
         Self { wait, ..self }
     }
 
-    pub(super) fn connection(&self) -> Result<&Connection, ArchiveError> {
+    pub(super) fn open_connection(&self) -> Result<&Connection, ArchiveError> {
         if let Some(connection) = self.connection.get() {
             return Ok(connection);
         }
@@ -67,7 +67,7 @@ impl SqliteLink {
 
     /// Calls `run` with the parameters of a statement: once, or for each item of a list.
     fn run(&self, sql: &str, values: &[Value], run: &mut StatementAction<'_>) -> Result<(), ArchiveError> {
-        let connection = self.connection()?;
+        let connection = self.open_connection()?;
         let mut statement = connection.prepare_cached(&self.translate_cached(sql)).or_archive_error(&self.path)?;
         match values {
             [Value::List(items), rest @ ..] => {
@@ -111,11 +111,11 @@ impl DatabaseLink for SqliteLink {
         Ok(n_changed)
     }
 
-    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
+    fn insert_rows(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError> {
         let InsertStatement { table, conflict, .. } = insert;
         let marks = vec!["?"; insert.typed_columns().count()].join(", ");
         let sql = format!("INSERT INTO {table} ({}) VALUES ({marks}) {conflict}", insert.column_names());
-        let connection = self.connection()?;
+        let connection = self.open_connection()?;
         let mut statement = connection.prepare_cached(&sql).or_archive_error(&self.path)?;
         let mut n_stored = 0;
         for row in rows {
@@ -125,11 +125,11 @@ impl DatabaseLink for SqliteLink {
     }
 
     fn run_batch(&self, sql: &str) -> Result<(), ArchiveError> {
-        self.connection()?.execute_batch(sql).or_archive_error(&self.path)
+        self.open_connection()?.execute_batch(sql).or_archive_error(&self.path)
     }
 
     /// Begins a transaction that locks out all other writers.
-    fn begin(&self, _: LockScope) -> Result<(), ArchiveError> {
+    fn begin_transaction(&self, _: LockScope) -> Result<(), ArchiveError> {
         self.run_batch("BEGIN IMMEDIATE")
     }
 
@@ -143,24 +143,24 @@ impl DatabaseLink for SqliteLink {
 
     fn rollback(&self) -> Result<(), ArchiveError> {
         // SQLite may have rolled back by itself when the disk was full.
-        if self.connection()?.is_autocommit() { Ok(()) } else { self.run_batch("ROLLBACK") }
+        if self.open_connection()?.is_autocommit() { Ok(()) } else { self.run_batch("ROLLBACK") }
     }
 
     fn pin_snapshot(&self) -> Result<(), ArchiveError> {
         // A database in memory has no write-ahead log, so reads cannot begin during a write, but reads that began earlier may
         // continue.
-        if connect::is_in_memory(&self.path) && self.connection()?.is_autocommit() {
+        if connect::is_in_memory(&self.path) && self.open_connection()?.is_autocommit() {
             self.run_batch("BEGIN; SELECT count(*) FROM sqlite_schema")?;
         }
         Ok(())
     }
 
     fn release_snapshot(&self) -> Result<(), ArchiveError> {
-        if self.connection()?.is_autocommit() { Ok(()) } else { self.run_batch("COMMIT") }
+        if self.open_connection()?.is_autocommit() { Ok(()) } else { self.run_batch("COMMIT") }
     }
 
     fn read_consistently(&self, read: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
-        if !self.connection()?.is_autocommit() {
+        if !self.open_connection()?.is_autocommit() {
             return read();
         }
         self.run_batch("BEGIN")?;

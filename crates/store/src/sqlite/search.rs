@@ -20,7 +20,7 @@ pub(crate) fn find_documents(
         filter_condition(Dialect::Sqlite)
     );
     let [kind, speaker, sessions] = filter_values(Dialect::Sqlite, query);
-    db.all(&sql, &[kind, speaker, sessions, expression.into(), query.limit.into()], Row::get)
+    db.collect_rows(&sql, &[kind, speaker, sessions, expression.into(), query.limit.into()], Row::next_value)
 }
 
 fn any_phrase(term: &[Phrase]) -> String {

@@ -8,7 +8,7 @@ use super::{index, lines, objects, operations, packing, read_back, records, repl
 use crate::{
     Archive, ArchiveError, CleanupLimits, Contents, DigestSelection, DroppedCounts, EachDigest, EachLine, EachRecord,
     Entry, EntryName, EntrySearch, Hit, LineId, Object, ObjectKind, Operation, OperationSelection, OriginalSelection,
-    Reader, RecordSelection, RewritePart, StoredOriginal, SweepMode,
+    PackCount, Reader, RecordSelection, RewritePart, StoredOriginal, SweepMode,
 };
 use ctxc_transcript::text::Digest;
 
@@ -25,16 +25,16 @@ impl Archive for Store {
         self.roll_back_deposit()
     }
 
-    fn put(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError> {
+    fn add_to_deposit(&mut self, entry: Entry<'_>) -> Result<(), ArchiveError> {
         self.put_entry(entry)
     }
 
-    fn put_lines(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
+    fn add_lines_to_deposit(&mut self, lines: &[(Digest, &[u8])]) -> Result<Vec<LineId>, ArchiveError> {
         // Some of them may be among the gathered lines too.
         self.put_after_gathered(|store| store.pack_lines(lines))
     }
 
-    fn remove(&mut self, name: EntryName<'_>) -> Result<(), ArchiveError> {
+    fn drop_entry(&mut self, name: EntryName<'_>) -> Result<(), ArchiveError> {
         self.drop_entry(name)
     }
 
@@ -93,7 +93,7 @@ impl Archive for Store {
         }
     }
 
-    fn find(&self, search: &EntrySearch<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
+    fn find_entries(&self, search: &EntrySearch<'_>, read: &Reader<'_>) -> Result<Vec<Hit>, ArchiveError> {
         let db = &*self.reader;
         let ids = match search {
             EntrySearch::Words(query) => search::find_matching(db, query),
@@ -109,8 +109,14 @@ impl Archive for Store {
             "SELECT (SELECT count(*) FROM operation), (SELECT count(*) FROM original), (SELECT count(*) FROM body),
             (SELECT coalesce(sum(bytes), 0)::bigint FROM body), (SELECT count(*) FROM record)";
         let found = self.reader.first_value(sql, &[], |row| {
-            let (operations, originals) = (row.get()?, row.get()?);
-            Ok(Contents { operations, originals, lines: row.get()?, line_bytes: row.get()?, records: row.get()? })
+            let (operations, originals) = (row.next_value()?, row.next_value()?);
+            Ok(Contents {
+                operations,
+                originals,
+                lines: row.next_value()?,
+                line_bytes: row.next_value()?,
+                records: row.next_value()?,
+            })
         })?;
         Ok(found.unwrap_or_default())
     }
@@ -119,14 +125,14 @@ impl Archive for Store {
         lines::each_size(&*self.reader, each)
     }
 
-    fn sweep(&mut self, cleanup: &CleanupLimits, sweep: SweepMode) -> Result<DroppedCounts, ArchiveError> {
-        sweep::sweep_archive(self.idle_writer()?, cleanup, sweep)
+    fn drop_unneeded(&mut self, limits: &CleanupLimits, mode: SweepMode) -> Result<DroppedCounts, ArchiveError> {
+        sweep::sweep_archive(self.idle_writer()?, limits, mode)
     }
 
-    fn rewrite(&mut self, what: RewritePart<'_>) -> Result<u64, ArchiveError> {
-        match what {
+    fn compact_storage(&mut self, part: RewritePart<'_>) -> Result<PackCount, ArchiveError> {
+        match part {
             RewritePart::SmallPacks(go_on) => packing::merge_small_packs(self.idle_writer()?, go_on),
-            RewritePart::Everything => replace::rewrite_database(self.idle_writer()?).map(|()| 0),
+            RewritePart::Everything => replace::rewrite_database(self.idle_writer()?).map(|()| PackCount(0)),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Store {
     packing: Option<PackWriter>,
     /// The packs that this store has written.
     pub(super) written: WrittenPacks,
-    known: KnownLines,
+    known_lines: KnownLines,
 }
 
 /// The state of the deposit since the last commit.
@@ -84,7 +84,7 @@ impl Store {
             part: None,
             packing: None,
             written: WrittenPacks::default(),
-            known: KnownLines::default(),
+            known_lines: KnownLines::default(),
         }
     }
 
@@ -107,8 +107,8 @@ impl Store {
         let is_new = self.deposit == DepositState::None;
         if is_new {
             self.reader.pin_snapshot()?;
-            self.writer.begin(hold)?;
-            self.known.mark_stale();
+            self.writer.begin_transaction(hold)?;
+            self.known_lines.mark_stale();
             self.deposit = DepositState::Open;
         }
         Ok(is_new)
@@ -165,7 +165,7 @@ impl Store {
             Entry::MaskedLines(lines) => {
                 // The packs that are held have what was there, and lines get other digests.
                 self.lines.take();
-                self.known = KnownLines::default();
+                self.known_lines = KnownLines::default();
                 self.put_after_gathered(|store| {
                     store.close_pack()?;
                     replace::replace_lines(&*store.writer, lines)
@@ -193,16 +193,16 @@ impl Store {
         let db = &*self.writer;
         let packing = match self.packing.take() {
             Some(packing) => packing,
-            None => PackWriter::begin(db)?,
+            None => PackWriter::continue_or_begin(db)?,
         };
-        self.packing.insert(packing).put_lines(db, &mut self.known, lines)
+        self.packing.insert(packing).put_lines(db, &mut self.known_lines, lines)
     }
 
     /// Stores the pack that is open, so that it can be changed where it lies.
     pub(super) fn close_pack(&mut self) -> Result<(), ArchiveError> {
         let Some(mut packing) = self.packing.take() else { return Ok(()) };
-        packing.close(&*self.writer)?;
-        self.written.add(packing.written);
+        packing.store_open_pack(&*self.writer)?;
+        self.written.note_all(packing.written);
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Store {
         }
         self.deposit = DepositState::None;
         // The ids of lines that were rolled back are given again.
-        self.known = KnownLines::default();
+        self.known_lines = KnownLines::default();
         self.reset_deposit();
         Ok(())
     }
@@ -265,7 +265,7 @@ impl Store {
                 RemovedPlace::Stored(_) => None,
             });
             let lines: Vec<Digested<'_>> = here.collect();
-            let mut ids = put_alone(&*self.writer, &mut self.known, &mut self.packer, &lines)?.into_iter();
+            let mut ids = put_alone(&*self.writer, &mut self.known_lines, &mut self.packer, &lines)?.into_iter();
             let row = |RemovedLine { place, uuid, replaced_by }| {
                 let id = match place {
                     RemovedPlace::Stored(id) => id,

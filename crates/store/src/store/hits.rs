@@ -23,9 +23,9 @@ pub(super) fn read_hits(
         FROM document JOIN body ON body.id = document.body WHERE document.id = ANY($1)",
         removed_by_column(db.sql_dialect())
     );
-    for (body, id, operation) in
-        db.all(&bodies, &wanted(), |row| Ok((lines::read_line_row(row)?, row.get::<i64>()?, row.get()?)))?
-    {
+    for (body, id, operation) in db.collect_rows(&bodies, &wanted(), |row| {
+        Ok((lines::read_line_row(row)?, row.next_value::<i64>()?, row.next_value()?))
+    })? {
         let digest = body.digest;
         let line = lines.require_line(db, body)?;
         let document = line.bytes().and_then(read);
@@ -38,8 +38,8 @@ pub(super) fn read_hits(
         WHERE document.id = ANY($1)"
     );
     let unpacker = &mut lines.unpacker;
-    let record = |row: &mut Row| Ok((records::read_record(row, unpacker)?, row.get::<i64>()?));
-    for (record, id) in db.all(&records, &wanted(), record)? {
+    let record = |row: &mut Row| Ok((records::read_record(row, unpacker)?, row.next_value::<i64>()?));
+    for (record, id) in db.collect_rows(&records, &wanted(), record)? {
         let name = DocumentId::Record(record.document.kind, record.key);
         found.insert(id, Hit { id: name, document: record.document, operation: None });
     }

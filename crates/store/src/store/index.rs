@@ -125,11 +125,13 @@ fn next_in_a_file(db: &dyn DatabaseLink) -> Result<Vec<UnindexedEntry>, ArchiveE
         AND NOT EXISTS (SELECT 1 FROM document WHERE document.body = body.id) ORDER BY id LIMIT $1";
     const RECORDS: &str =
         "SELECT seq, bytes FROM record WHERE seq > (SELECT record FROM indexed) ORDER BY seq LIMIT $1";
-    let body = |row: &mut Row| Ok((UnindexedEntry { seq: 0, body: Some(row.get()?), record: None }, row.get()?));
-    let record = |row: &mut Row| Ok((UnindexedEntry { seq: 0, body: None, record: Some(row.get()?) }, row.get()?));
-    let mut next = db.all(BODIES, &values![IN_A_FILE], body)?;
+    let body =
+        |row: &mut Row| Ok((UnindexedEntry { seq: 0, body: Some(row.next_value()?), record: None }, row.next_value()?));
+    let record =
+        |row: &mut Row| Ok((UnindexedEntry { seq: 0, body: None, record: Some(row.next_value()?) }, row.next_value()?));
+    let mut next = db.collect_rows(BODIES, &values![IN_A_FILE], body)?;
     if next.len() < IN_A_FILE as usize {
-        next.extend(db.all(RECORDS, &values![IN_A_FILE], record)?);
+        next.extend(db.collect_rows(RECORDS, &values![IN_A_FILE], record)?);
     }
     let mut n_bytes = 0;
     let portion = next.into_iter().take_while(|(_, bytes): &(UnindexedEntry, u64)| {
@@ -144,8 +146,8 @@ fn next_on_a_server(db: &dyn DatabaseLink) -> Result<Vec<UnindexedEntry>, Archiv
     const NEXT: &str = "WITH first AS (SELECT * FROM unindexed ORDER BY seq LIMIT $1::bigint),
         taken AS (SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS n_before FROM first)
         SELECT seq, body, record FROM taken WHERE n_before < $2::bigint ORDER BY seq";
-    db.all(NEXT, &values![ON_A_SERVER, PORTION_BYTES], |row| {
-        let entry = UnindexedEntry { seq: row.get()?, body: row.get()?, record: row.get()? };
+    db.collect_rows(NEXT, &values![ON_A_SERVER, PORTION_BYTES], |row| {
+        let entry = UnindexedEntry { seq: row.next_value()?, body: row.next_value()?, record: row.next_value()? };
         let is_one = entry.body.is_some() || entry.record.is_some();
         if is_one { Ok(entry) } else { Err("an entry to be indexed that is none".to_owned()) }
     })
@@ -158,18 +160,19 @@ fn read_documents(
     entries: &[UnindexedEntry],
     read: &Reader<'_>,
 ) -> Result<Vec<(UnindexedEntry, Document)>, ArchiveError> {
-    let bodies = db.all(BODIES, &[Value::list_of(entries.iter().filter_map(|entry| entry.body))], read_line_row)?;
+    let bodies =
+        db.collect_rows(BODIES, &[Value::list_of(entries.iter().filter_map(|entry| entry.body))], read_line_row)?;
     let mut bodies: HashMap<LineId, LineRow> = bodies.into_iter().map(|body| (body.id, body)).collect();
     let columns = records::COLUMNS;
     let sql = format!("SELECT {key}, {columns} FROM record WHERE {key} = ANY($1)", key = record_id_column(db));
     let unpacker = &mut lines.unpacker;
-    let record = |row: &mut Row| Ok((row.get::<i64>()?, records::read_record(row, unpacker).ok()));
-    let found = db.all(&sql, &[Value::list_of(records_of(entries))], record)?;
+    let record = |row: &mut Row| Ok((row.next_value::<i64>()?, records::read_record(row, unpacker).ok()));
+    let found = db.collect_rows(&sql, &[Value::list_of(records_of(entries))], record)?;
     let mut records: HashMap<i64, Record> = found.into_iter().filter_map(|(id, record)| Some((id, record?))).collect();
     let mut documents = Vec::with_capacity(entries.len());
     for entry in entries {
         let document = if let Some(body) = entry.body.and_then(|id| bodies.remove(&id)) {
-            lines.read(db, body)?.as_ref().and_then(LoadedLine::bytes).and_then(read)
+            lines.load_line(db, body)?.as_ref().and_then(LoadedLine::bytes).and_then(read)
         } else {
             entry.record.and_then(|id| records.remove(&id)).map(|record| record.document)
         };
@@ -202,13 +205,13 @@ fn store_documents(
             Dialect::Postgres => crate::postgres::words::add_pieces(&mut words, id, &text),
         }
     }
-    db.insert(&DOCUMENTS, rows)?;
+    db.insert_rows(&DOCUMENTS, rows)?;
     match db.sql_dialect() {
-        Dialect::Sqlite => db.insert(&WORDS, words)?,
+        Dialect::Sqlite => db.insert_rows(&WORDS, words)?,
         #[cfg(feature = "postgres")]
-        Dialect::Postgres => db.insert(&crate::postgres::words::INSERT, words)?,
+        Dialect::Postgres => db.insert_rows(&crate::postgres::words::INSERT, words)?,
     };
-    db.insert(&VOCABULARY, new_words.iter().map(|word| values![word].to_vec()).collect())?;
+    db.insert_rows(&VOCABULARY, new_words.iter().map(|word| values![word].to_vec()).collect())?;
     if known.len() > MOST_WORDS {
         known.clear();
     }

@@ -18,7 +18,7 @@ const MOST: i64 = 4_000_000;
 pub(crate) struct KnownLines {
     beginnings: Option<HashSet<u64>>,
     /// The id up to which lines were read.
-    last: i64,
+    last_id: i64,
     /// Whether nobody else can have stored any since: in the same transaction.
     is_current: bool,
     n_asked: i64,
@@ -42,11 +42,11 @@ impl KnownLines {
         }
         let beginnings = self.beginnings.get_or_insert_default();
         let stored = "SELECT digest FROM body WHERE id > $1";
-        db.each_row(stored, &values![self.last], &mut |row: &mut Row| {
-            beginnings.insert(digest_prefix(&row.get()?));
+        db.each_row(stored, &values![self.last_id], &mut |row: &mut Row| {
+            beginnings.insert(digest_prefix(&row.next_value()?));
             Ok(())
         })?;
-        (self.last, self.is_current) = (last, true);
+        (self.last_id, self.is_current) = (last, true);
         Ok(())
     }
 
@@ -56,10 +56,10 @@ impl KnownLines {
     }
 
     /// Notes a line that was stored in this transaction.
-    pub(super) fn add(&mut self, digest: &Digest, id: i64) {
+    pub(super) fn note_stored(&mut self, digest: &Digest, id: i64) {
         if let Some(beginnings) = &mut self.beginnings {
             beginnings.insert(digest_prefix(digest));
-            self.last = self.last.max(id);
+            self.last_id = self.last_id.max(id);
         }
     }
 }

@@ -44,7 +44,13 @@ pub(crate) struct LineRow {
 }
 
 pub(crate) fn read_line_row(row: &mut Row) -> Result<LineRow, RowDamage> {
-    Ok(LineRow { id: row.get()?, digest: row.get()?, codec: row.get()?, content: row.get()?, bytes: row.get()? })
+    Ok(LineRow {
+        id: row.next_value()?,
+        digest: row.next_value()?,
+        codec: row.next_value()?,
+        content: row.next_value()?,
+        bytes: row.next_value()?,
+    })
 }
 
 /// A line that was read.
@@ -71,7 +77,11 @@ pub(crate) struct LineLoader {
 
 impl LineLoader {
     /// The line of `body`; `None` where it is not what was stored.
-    pub(crate) fn read(&mut self, db: &dyn DatabaseLink, body: LineRow) -> Result<Option<LoadedLine>, ArchiveError> {
+    pub(crate) fn load_line(
+        &mut self,
+        db: &dyn DatabaseLink,
+        body: LineRow,
+    ) -> Result<Option<LoadedLine>, ArchiveError> {
         let LineRow { id, digest, codec, content, bytes } = body;
         if codec != PACKED {
             return Ok(self.unpacker.unpack(codec, content, bytes, digest.as_bytes()).map(LoadedLine::Alone));
@@ -96,13 +106,14 @@ impl LineLoader {
 
     /// The pack of a number; `None` where there is none, or it is not what was stored.
     pub(crate) fn load_pack(&mut self, db: &dyn DatabaseLink, id: u64) -> Result<Option<Arc<Pack>>, ArchiveError> {
-        if let Some(pack) = self.packs.get(id) {
+        if let Some(pack) = self.packs.use_pack(id) {
             return Ok(Some(pack));
         }
-        let row = |row: &mut Row| Ok((row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?));
+        let row =
+            |row: &mut Row| Ok((row.next_value()?, row.next_value()?, row.next_value()?, row.next_value::<Vec<u8>>()?));
         let Some((codec, content, bytes, checksum)) = db.first_value(PACK, &values![id], row)? else { return Ok(None) };
         let unpacked = self.unpacker.unpack_pack(codec, content, bytes, &checksum);
-        let pack = unpacked.and_then(Pack::read).map(Arc::new);
+        let pack = unpacked.and_then(Pack::parse).map(Arc::new);
         if let Some(pack) = &pack {
             self.packs.cache_pack(id, pack);
         }
@@ -122,7 +133,7 @@ impl LineLoader {
         each: &mut EachLine<'_>,
     ) -> Result<(), ArchiveError> {
         for portion in ids.chunks(AT_A_TIME) {
-            let bodies = db.all(BODIES, &[Value::list_of(portion.iter().copied())], read_line_row)?;
+            let bodies = db.collect_rows(BODIES, &[Value::list_of(portion.iter().copied())], read_line_row)?;
             let bodies: HashMap<LineId, LineRow> = bodies.into_iter().map(|body| (body.id, body)).collect();
             for id in portion {
                 let missing = || ArchiveError::NoSuchLine { id: id.0 };
@@ -136,7 +147,7 @@ impl LineLoader {
     /// The line of `body`, which has to be what was stored.
     pub(crate) fn require_line(&mut self, db: &dyn DatabaseLink, body: LineRow) -> Result<LoadedLine, ArchiveError> {
         let digest = body.digest;
-        let line = self.read(db, body)?;
+        let line = self.load_line(db, body)?;
         line.ok_or_else(|| db.damage_error(format!("the line {digest} is not what was stored")))
     }
 }
@@ -157,7 +168,7 @@ pub(crate) fn find_line_ids(
             (db.sql_dialect().pick_value(file, server), values![*range.start(), *range.end(), AT_MOST].to_vec())
         }
     };
-    db.all(sql, &values, |row| Ok((row.get()?, row.get()?)))
+    db.collect_rows(sql, &values, |row| Ok((row.next_value()?, row.next_value()?)))
 }
 
 /// Calls `each` with every line, its length, and what it takes up.
@@ -165,7 +176,7 @@ pub(crate) fn each_size(db: &dyn DatabaseLink, each: &mut dyn FnMut(LineId, u64,
     /// The number of rows that a server sends at a time.
     const PORTION: u32 = 100_000;
     let sizes = "SELECT id, bytes, length(content)::bigint FROM pack";
-    let packs = db.all(sizes, &[], |row| Ok((row.get()?, (row.get()?, row.get()?))))?;
+    let packs = db.collect_rows(sizes, &[], |row| Ok((row.next_value()?, (row.next_value()?, row.next_value()?))))?;
     let packs: HashMap<u64, (u64, u64)> = packs.into_iter().collect();
     // By its length, of the pack and of what that is compressed to. A pack that was merged meanwhile: about what it was.
     let share = |place: &[u8], length: u64| {
@@ -178,8 +189,8 @@ pub(crate) fn each_size(db: &dyn DatabaseLink, each: &mut dyn FnMut(LineId, u64,
     loop {
         let before = last;
         db.each_row(&sql, &values![last, PORTION], &mut |row| {
-            let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
-            let (alone, bytes): (u64, u64) = (row.get()?, row.get()?);
+            let (id, codec, place): (LineId, i64, Vec<u8>) = (row.next_value()?, row.next_value()?, row.next_value()?);
+            let (alone, bytes): (u64, u64) = (row.next_value()?, row.next_value()?);
             let stored = if codec == PACKED { share(&place, bytes) } else { alone };
             each(id, bytes, stored);
             last = id;

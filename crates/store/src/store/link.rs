@@ -49,7 +49,7 @@ pub(crate) struct InsertStatement<'a> {
     pub(crate) columns: &'a str,
     /// The SQL after the values.
     pub(crate) conflict: &'a str,
-    /// The whole statement for a server, where it does more: `{put}` stands for the rows, as a table.
+    /// The whole statement for a server, where it does more: `{put}` is replaced by the rows, as a table.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "there is no server without it"))]
     pub(crate) on_a_server: Option<&'a str>,
 }
@@ -83,13 +83,13 @@ pub(crate) trait DatabaseLink: Send {
     fn execute_sql(&self, sql: &str, values: &[Value]) -> Result<u64, ArchiveError>;
 
     /// Stores `rows`; the number of them that are new.
-    fn insert(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
+    fn insert_rows(&self, insert: &InsertStatement<'_>, rows: Vec<Vec<Value>>) -> Result<u64, ArchiveError>;
 
     /// Runs statements without parameters, unchanged.
     fn run_batch(&self, sql: &str) -> Result<(), ArchiveError>;
 
     /// Begins a transaction.
-    fn begin(&self, hold: LockScope) -> Result<(), ArchiveError>;
+    fn begin_transaction(&self, hold: LockScope) -> Result<(), ArchiveError>;
 
     /// Keeps everybody else out until the transaction that is open ends.
     fn lock_out_others(&self) -> Result<(), ArchiveError>;
@@ -125,7 +125,7 @@ pub(crate) trait DatabaseLink: Send {
 
 impl dyn DatabaseLink + '_ {
     /// The value of each row of a statement.
-    pub(crate) fn all<T>(
+    pub(crate) fn collect_rows<T>(
         &self,
         sql: &str,
         values: &[Value],
@@ -146,12 +146,12 @@ impl dyn DatabaseLink + '_ {
         values: &[Value],
         row_value: impl FnMut(&mut Row) -> Result<T, RowDamage>,
     ) -> Result<Option<T>, ArchiveError> {
-        Ok(self.all(sql, values, row_value)?.into_iter().next())
+        Ok(self.collect_rows(sql, values, row_value)?.into_iter().next())
     }
 
     /// The number that a statement gives; 0 where it gives none.
     pub(crate) fn query_number(&self, sql: &str, values: &[Value]) -> Result<i64, ArchiveError> {
-        Ok(self.first_value(sql, values, Row::get::<Option<i64>>)?.flatten().unwrap_or(0))
+        Ok(self.first_value(sql, values, Row::next_value::<Option<i64>>)?.flatten().unwrap_or(0))
     }
 
     /// Numbers for `n` new rows of `table` that no other has or had.
@@ -163,7 +163,7 @@ impl dyn DatabaseLink + '_ {
                 let sql = format!("SELECT nextval({sequence}) FROM generate_series(1, $1::bigint)");
                 let values: &[Value] =
                     if table == "pack" { &[Value::from(n)] } else { &[Value::from(n), table.into()] };
-                return self.all(&sql, values, Row::get);
+                return self.collect_rows(&sql, values, Row::next_value);
             }
             (Dialect::Sqlite, "body") => self.query_number(LAST_LINE, &[])?,
             (Dialect::Sqlite, table) => {

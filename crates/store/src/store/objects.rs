@@ -17,13 +17,19 @@ const INSERT: &str = "INSERT INTO object (kind, key, \"group\", head, checksum, 
 const DROP: &str = "DELETE FROM object WHERE key = $1 AND kind = $2";
 
 fn read_label(row: &mut Row) -> Result<ObjectLabel, RowDamage> {
-    Ok(ObjectLabel { kind: row.get()?, key: row.get()?, group: row.get()?, head: row.get()?, checksum: row.get()? })
+    Ok(ObjectLabel {
+        kind: row.next_value()?,
+        key: row.next_value()?,
+        group: row.next_value()?,
+        head: row.next_value()?,
+        checksum: row.next_value()?,
+    })
 }
 
 pub(crate) fn read_object(row: &mut Row, unpacker: &mut Unpacker) -> Result<Object, RowDamage> {
     let label = read_label(row)?;
     let key = label.key;
-    let packed = PackedObject { label, codec: row.get()?, bytes: row.get()?, content: row.get()? };
+    let packed = PackedObject { label, codec: row.next_value()?, bytes: row.next_value()?, content: row.next_value()? };
     packed.unpack(unpacker).ok_or_else(|| format!("the object {key} is not what was stored"))
 }
 
@@ -47,7 +53,7 @@ pub(crate) fn find_heads(
     let (of_group, mut values) = ("AND \"group\" = $2", values![kind.name()].to_vec());
     values.extend(group.map(Value::from));
     let sql = format!("{LABEL} WHERE kind = $1 {} ORDER BY seq", group.map_or("", |_| of_group));
-    db.all(&sql, &values, |row| {
+    db.collect_rows(&sql, &values, |row| {
         let label = read_label(row)?;
         let odd = || format!("the object {} is not what was stored", label.key);
         if label.is_sound() { Ok((label.key, label.head)) } else { Err(odd()) }
@@ -59,7 +65,9 @@ pub(crate) fn find_heads(
 pub(crate) fn objects_mark(db: &dyn DatabaseLink, kind: ObjectKind) -> Result<String, ArchiveError> {
     let n_objects = db.query_number("SELECT count(*) FROM object WHERE kind = $1", &values![kind.name()])?;
     let newest = "SELECT seq, checksum FROM object WHERE kind = $1 ORDER BY seq DESC LIMIT 1";
-    let newest = db.first_value(newest, &values![kind.name()], |row| Ok((row.get::<i64>()?, row.get::<Vec<u8>>()?)))?;
+    let newest = db.first_value(newest, &values![kind.name()], |row| {
+        Ok((row.next_value::<i64>()?, row.next_value::<Vec<u8>>()?))
+    })?;
     let (seq, checksum) = newest.unwrap_or_default();
     Ok(format!("{n_objects} {seq} {checksum:?}"))
 }
@@ -86,7 +94,7 @@ fn missing_line(db: &dyn DatabaseLink, lines: &[LineId]) -> Result<Option<LineId
     if db.sql_dialect() != Dialect::Sqlite {
         let missing = "SELECT wanted.id FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
             WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.id = wanted.id) ORDER BY place LIMIT 1";
-        return db.first_value(missing, &[Value::list_of(lines.iter().copied())], Row::get);
+        return db.first_value(missing, &[Value::list_of(lines.iter().copied())], Row::next_value);
     }
     let count = "SELECT count(*) FROM body WHERE id BETWEEN $1 AND $2";
     for run in lines.chunk_by(|left, right| left.0.checked_add(1) == Some(right.0)) {

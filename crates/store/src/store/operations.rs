@@ -28,13 +28,17 @@ const OF_OPERATION: [&str; 2] = [
 
 pub(crate) fn read_operation(row: &mut Row) -> Result<Operation, RowDamage> {
     let odd = |error: &dyn std::fmt::Display| error.to_string();
-    let file = |row: &mut Row| Ok::<_, RowDamage>(FileRef { path: row.get()?, digest: row.get()?, bytes: row.get()? });
-    let (id, verb, command, session, time) = (row.get()?, row.get()?, row.get()?, row.get()?, row.get()?);
+    let file = |row: &mut Row| {
+        Ok::<_, RowDamage>(FileRef { path: row.next_value()?, digest: row.next_value()?, bytes: row.next_value()? })
+    };
+    let (id, verb, command, session, time) =
+        (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?);
     let (source, output) = (file(row)?, file(row)?);
-    let session_ids = serde_json::from_str(&row.get::<String>()?).map_err(|error| odd(&error))?;
-    let cost = row.get::<Option<String>>()?.and_then(|cost| serde_json::from_str(&cost).ok());
-    let cuts = cuts::unpack(row.get::<Option<Vec<u8>>>()?.as_deref()).map_err(|error| odd(&error))?;
-    let tokens = row.get::<Option<u64>>()?.zip(row.get()?).map(|(before, after)| (Tokens(before), Tokens(after)));
+    let session_ids = serde_json::from_str(&row.next_value::<String>()?).map_err(|error| odd(&error))?;
+    let cost = row.next_value::<Option<String>>()?.and_then(|cost| serde_json::from_str(&cost).ok());
+    let cuts = cuts::unpack_cuts(row.next_value::<Option<Vec<u8>>>()?.as_deref()).map_err(|error| odd(&error))?;
+    let tokens =
+        row.next_value::<Option<u64>>()?.zip(row.next_value()?).map(|(before, after)| (Tokens(before), Tokens(after)));
     Ok(Operation { id, verb, command, session, time, source, output, session_ids, cuts, tokens, cost })
 }
 
@@ -50,7 +54,7 @@ pub(crate) fn find_operations(
 ) -> Result<Vec<Operation>, ArchiveError> {
     let dialect = db.sql_dialect();
     let (which, values) = operations_condition(dialect, wanted);
-    db.all(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, read_operation)
+    db.collect_rows(&format!("SELECT {COLUMNS} FROM operation WHERE {which}"), &values, read_operation)
 }
 
 /// The condition and the order that select the `wanted` operations. An index of a server has but the beginning, or a
@@ -76,7 +80,7 @@ pub(crate) fn operations_condition(dialect: Dialect, wanted: OperationSelection<
 
 /// The ids of all operations, oldest first.
 pub(crate) fn operation_ids(db: &dyn DatabaseLink) -> Result<Vec<String>, ArchiveError> {
-    db.all("SELECT id FROM operation ORDER BY seq", &[], Row::get)
+    db.collect_rows("SELECT id FROM operation ORDER BY seq", &[], Row::next_value)
 }
 
 /// Stores an operation, whose originals are those of `part`, unless an equal one is there; whether it was stored.
@@ -109,7 +113,7 @@ pub(crate) fn put_operation(
         output.bytes,
         session_ids,
         cost,
-        cuts::pack(&operation.cuts).map_err(compression_error)?,
+        cuts::pack_cuts(&operation.cuts).map_err(compression_error)?,
         tokens.map(|(before, _)| before.0),
         tokens.map(|(_, after)| after.0),
         part.map(|(first, _)| first),
@@ -126,7 +130,7 @@ pub(crate) fn put_operation(
         conflict: "ON CONFLICT (id) DO NOTHING",
         on_a_server: None,
     };
-    if db.insert(&insert, vec![row])? == 1 {
+    if db.insert_rows(&insert, vec![row])? == 1 {
         return Ok(true);
     }
     let known = find_operations(db, OperationSelection::Named(id));
@@ -140,7 +144,7 @@ pub(crate) fn put_operation(
 /// Stores other texts of an operation.
 pub(crate) fn replace_texts(db: &dyn DatabaseLink, operation: &Operation) -> Result<(), ArchiveError> {
     let Operation { id, command, source, output, .. } = operation;
-    let cuts = cuts::pack(&operation.cuts).map_err(compression_error)?;
+    let cuts = cuts::pack_cuts(&operation.cuts).map_err(compression_error)?;
     let update = "UPDATE operation SET command = $2, cuts = $3, source_digest = $4, output_digest = $5 WHERE id = $1";
     db.execute_sql(update, &values![id, command, cuts, source.digest, output.digest])?;
     Ok(())
@@ -153,9 +157,9 @@ pub(crate) fn find_originals(
 ) -> Result<Vec<StoredOriginal>, ArchiveError> {
     let (which, values) = originals_condition(db.sql_dialect(), wanted);
     let sql = format!("SELECT digest, bytes, uuid, replaced_by, operation FROM stored_original WHERE {which}");
-    db.all(&sql, &values, |row| {
-        let (digest, bytes, uuid) = (row.get()?, row.get()?, row.get()?);
-        Ok(StoredOriginal { digest, bytes, uuid, replaced_by: row.get()?, operation: row.get()? })
+    db.collect_rows(&sql, &values, |row| {
+        let (digest, bytes, uuid) = (row.next_value()?, row.next_value()?, row.next_value()?);
+        Ok(StoredOriginal { digest, bytes, uuid, replaced_by: row.next_value()?, operation: row.next_value()? })
     })
 }
 
@@ -210,7 +214,7 @@ pub(crate) fn put_originals(
         }
         columns = "body bigint, uuid text, replaced_by bytea, part bigint";
     }
-    db.insert(&InsertStatement { table: "original", columns, conflict: "", on_a_server: None }, rows)?;
+    db.insert_rows(&InsertStatement { table: "original", columns, conflict: "", on_a_server: None }, rows)?;
     if db.sql_dialect() == Dialect::Sqlite {
         let last = db.query_number("SELECT max(seq) FROM original", &[])?;
         let first = last + 1 - i64::try_from(n_rows).unwrap_or(0);
@@ -229,7 +233,7 @@ pub(crate) fn drop_originals(db: &dyn DatabaseLink, id: &str) -> Result<u64, Arc
 pub(crate) fn operations_before(db: &dyn DatabaseLink, time: Timestamp) -> Result<Vec<String>, ArchiveError> {
     let took = db.sql_dialect().pick_value("first_original IS NOT NULL", "part IS NOT NULL");
     let sql = format!("SELECT id, time FROM operation WHERE {took}");
-    let all: Vec<(String, Timestamp)> = db.all(&sql, &[], |row| Ok((row.get()?, row.get()?)))?;
+    let all: Vec<(String, Timestamp)> = db.collect_rows(&sql, &[], |row| Ok((row.next_value()?, row.next_value()?)))?;
     Ok(all.into_iter().filter(|(_, at)| *at < time).map(|(id, _)| id).collect())
 }
 

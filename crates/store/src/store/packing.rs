@@ -11,7 +11,7 @@ use super::transaction::run_in_transaction;
 use super::value::{Row, Value, values};
 use crate::body::{PACKED, Packer, THOROUGH, USUAL};
 use crate::pack::{FULL, OpenPack, encode_place, packs_to_merge};
-use crate::{ArchiveError, LineId};
+use crate::{ArchiveError, LineId, PackCount};
 use ctxc_transcript::text::Digest;
 
 /// New lines. On a server they are inserted in the order of their digests, so that two processes storing the same lines
@@ -77,7 +77,7 @@ fn store_missing(
         }
         let wanted = missing.iter().map(|(digest, _)| *digest).filter(|digest| known.may_have(digest));
         db.each_row(KNOWN, &[Value::list_of(wanted)], &mut |row| {
-            let (digest, id, codec): (Digest, LineId, i64) = (row.get()?, row.get()?, row.get()?);
+            let (digest, id, codec): (Digest, LineId, i64) = (row.next_value()?, row.next_value()?, row.next_value()?);
             let place = if codec == PACKED { LinePlace::Packed } else { LinePlace::Alone };
             ids.insert(digest, (id, if ours.contains(&id) { LinePlace::New } else { place }));
             Ok(())
@@ -91,9 +91,9 @@ fn store_missing(
         for ((digest, line), id) in missing.iter().zip(&new) {
             let (codec, content) = kept(line)?;
             rows.push(values![*id, *digest, line.len(), codec, content].to_vec());
-            known.add(digest, *id);
+            known.note_stored(digest, *id);
         }
-        let n_stored = db.insert(&INSERT, rows)?;
+        let n_stored = db.insert_rows(&INSERT, rows)?;
         let new = new.into_iter().map(|id| LineId(id.cast_unsigned()));
         if n_stored == missing.len() as u64 {
             ids.extend(missing.iter().zip(new).map(|((digest, _), id)| (*digest, (id, LinePlace::New))));
@@ -123,7 +123,7 @@ pub(crate) fn put_alone(
 /// The pack that lines go into, and its number. On a server nobody else sees it before the deposit ends.
 pub(crate) struct PackWriter {
     id: u64,
-    open: OpenPack,
+    open_pack: OpenPack,
     packer: Packer,
     /// The packs that were stored so far.
     pub(crate) written: WrittenPacks,
@@ -132,14 +132,14 @@ pub(crate) struct PackWriter {
 impl PackWriter {
     /// In a file the newest pack is gone on with while it is small, so that many small deposits leave as few packs as a
     /// large one.
-    pub(crate) fn begin(db: &dyn DatabaseLink) -> Result<Self, ArchiveError> {
+    pub(crate) fn continue_or_begin(db: &dyn DatabaseLink) -> Result<Self, ArchiveError> {
         let packer = Packer::new(USUAL);
         if let Some((id, open)) =
             db.sql_dialect().pick_value(true, false).then(|| newest_small_pack(db)).transpose()?.flatten()
         {
-            return Ok(Self { id, open, packer, written: WrittenPacks::default() });
+            return Ok(Self { id, open_pack: open, packer, written: WrittenPacks::default() });
         }
-        Ok(Self { id: new_pack_id(db)?, open: OpenPack::default(), packer, written: WrittenPacks::default() })
+        Ok(Self { id: new_pack_id(db)?, open_pack: OpenPack::default(), packer, written: WrittenPacks::default() })
     }
 
     /// Stores lines, and moves those here that lie alone; their numbers.
@@ -164,8 +164,8 @@ impl PackWriter {
         put: &mut Vec<LineId>,
     ) -> Result<(), ArchiveError> {
         let mut place_of = encode_place(self.id);
-        if !self.open.has_room_for(lines.iter().map(|(_, line)| line.len()).sum()) {
-            self.close(db)?;
+        if !self.open_pack.has_room_for(lines.iter().map(|(_, line)| line.len()).sum()) {
+            self.store_open_pack(db)?;
             self.id = new_pack_id(db)?;
             place_of = encode_place(self.id);
         }
@@ -176,7 +176,7 @@ impl PackWriter {
             let Some((id, place)) = stored.get_mut(digest) else { continue };
             let was = std::mem::replace(place, LinePlace::Packed);
             if was != LinePlace::Packed {
-                self.open.add(*id, line);
+                self.open_pack.push_line(*id, line);
             }
             if was == LinePlace::Alone {
                 alone.push(*id);
@@ -184,8 +184,8 @@ impl PackWriter {
             put.push(*id);
         }
         // Not held in memory beside the next long line.
-        if self.open.is_one_long_line() {
-            self.close(db)?;
+        if self.open_pack.is_one_long_line() {
+            self.store_open_pack(db)?;
             self.id = new_pack_id(db)?;
         }
         if !alone.is_empty() {
@@ -195,14 +195,14 @@ impl PackWriter {
     }
 
     /// Stores the pack, where it holds anything.
-    pub(crate) fn close(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
-        let open = std::mem::take(&mut self.open);
+    pub(crate) fn store_open_pack(&mut self, db: &dyn DatabaseLink) -> Result<(), ArchiveError> {
+        let open = std::mem::take(&mut self.open_pack);
         if open.is_empty() {
             return Ok(());
         }
         let ids = open.line_ids().to_vec();
         let row = insert_pack(db, &mut self.packer, self.id, open)?;
-        self.written.insert(self.id, row.digest, ids);
+        self.written.note_pack(self.id, row.digest, ids);
         Ok(())
     }
 }
@@ -215,11 +215,11 @@ pub(crate) fn new_pack_id(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
 /// The newest pack and its number, where it is so small that it costs little to write it again; none where it cannot be read.
 fn newest_small_pack(db: &dyn DatabaseLink) -> Result<Option<(u64, OpenPack)>, ArchiveError> {
     let newest = "SELECT id, bytes FROM pack ORDER BY id DESC LIMIT 1";
-    let newest: Option<(u64, u64)> = db.first_value(newest, &[], |row| Ok((row.get()?, row.get()?)))?;
+    let newest: Option<(u64, u64)> = db.first_value(newest, &[], |row| Ok((row.next_value()?, row.next_value()?)))?;
     let Some((id, _)) = newest.filter(|(_, bytes)| *bytes < FULL as u64 / 8) else { return Ok(None) };
     let Some(pack) = LineLoader::default().load_pack(db, id)? else { return Ok(None) };
     let mut open = OpenPack::default();
-    pack.lines().for_each(|(line, bytes)| open.add(line, bytes));
+    pack.lines().for_each(|(line, bytes)| open.push_line(line, bytes));
     Ok(Some((id, open)))
 }
 
@@ -238,10 +238,10 @@ pub(crate) fn insert_pack(
     id: u64,
     pack: OpenPack,
 ) -> Result<StoredPack, ArchiveError> {
-    let (pack, checksum) = pack.close();
+    let (pack, checksum) = pack.into_pack_and_checksum();
     let (codec, content) = packer.pack(&pack)?;
     let n_bytes = pack.len();
-    let digest = PackRow { codec, content, bytes: n_bytes as u64, checksum: &checksum }.digest();
+    let digest = PackRow { codec, content, bytes: n_bytes as u64, checksum: &checksum }.digest_all_columns();
     let bytes = content.len() as u64;
     let content = content.to_vec();
     drop(pack);
@@ -267,23 +267,23 @@ fn pack_portions<'a, 'l>(mut lines: &'a [Digested<'l>]) -> impl Iterator<Item = 
 pub(crate) fn merge_small_packs(
     db: &dyn DatabaseLink,
     go_on: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<u64, ArchiveError> {
+) -> Result<PackCount, ArchiveError> {
     let mut n_fewer = 0;
     loop {
         match run_in_transaction(db, LockScope::All, true, || merge_once(db))? {
-            0 => return Ok(n_fewer),
+            0 => return Ok(PackCount(n_fewer)),
             n_merged => n_fewer += n_merged - 1,
         }
         if go_on().is_break() {
-            return Ok(n_fewer);
+            return Ok(PackCount(n_fewer));
         }
     }
 }
 
 /// Merges the packs that are to be merged first; how many they were.
 fn merge_once(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
-    let size = |row: &mut Row| Ok((row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(usize::MAX)));
-    let small: Vec<(u64, usize)> = db.all(SMALL, &values![FULL / 2], size)?;
+    let size = |row: &mut Row| Ok((row.next_value()?, usize::try_from(row.next_value::<u64>()?).unwrap_or(usize::MAX)));
+    let small: Vec<(u64, usize)> = db.collect_rows(SMALL, &values![FULL / 2], size)?;
     let Some(group) = packs_to_merge(&small) else { return Ok(0) };
     let mut lines = LineLoader::default();
     let mut merged = OpenPack::default();
@@ -292,7 +292,7 @@ fn merge_once(db: &dyn DatabaseLink) -> Result<u64, ArchiveError> {
     for (id, _) in group {
         let pack = lines.require_pack(db, *id)?;
         for (line, bytes) in pack.lines() {
-            merged.add(line, bytes);
+            merged.push_line(line, bytes);
             moved.push(line);
         }
         db.execute_sql(DROP_PACK, &values![*id])?;
@@ -319,7 +319,7 @@ pub(crate) fn rewrite_packs<C>(
         let mut left = OpenPack::default();
         for (line, bytes) in pack.lines() {
             if let Some(bytes) = change(changes, line, bytes) {
-                left.add(line, bytes);
+                left.push_line(line, bytes);
             }
         }
         if left.is_empty() {

@@ -33,12 +33,12 @@ struct WrittenPack {
 
 impl WrittenPacks {
     /// Notes a pack; one of its number that was written before is no longer there.
-    pub(super) fn insert(&mut self, id: u64, digest: Digest, mut ids: Vec<LineId>) {
+    pub(super) fn note_pack(&mut self, id: u64, digest: Digest, mut ids: Vec<LineId>) {
         ids.sort_unstable();
         self.0.insert(id, WrittenPack { digest, ids });
     }
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(super) fn note_all(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 }
@@ -52,7 +52,7 @@ pub(super) struct PackRow<'a> {
 }
 
 impl PackRow<'_> {
-    pub(super) fn digest(&self) -> Digest {
+    pub(super) fn digest_all_columns(&self) -> Digest {
         let Self { codec, content, bytes, checksum } = self;
         let content = Digest::of(content);
         Digest::of(&[&codec.to_le_bytes()[..], &bytes.to_le_bytes(), checksum, content.as_bytes()].concat())
@@ -72,7 +72,7 @@ pub(super) fn each_verified_digest(
     let side_by_side = ids.chunk_by(|left, right| left.0.checked_add(1) == Some(right.0));
     for portion in side_by_side.flat_map(|run| run.chunks(AT_A_TIME)) {
         let (Some(first), Some(last)) = (portion.first(), portion.last()) else { continue };
-        let mut bodies = db.all(BODIES_BETWEEN, &values![*first, *last], read_line_row)?.into_iter();
+        let mut bodies = db.collect_rows(BODIES_BETWEEN, &values![*first, *last], read_line_row)?.into_iter();
         for id in portion {
             let body = bodies.next().filter(|body| body.id == *id).ok_or(ArchiveError::NoSuchLine { id: id.0 })?;
             let (digest, bytes) = (body.digest, body.bytes);
@@ -97,8 +97,8 @@ pub(super) fn each_verified_digest(
 /// The digest of the row of a pack as it is now; `None` where there is none.
 fn row_digest(db: &dyn DatabaseLink, pack: u64) -> Result<Option<Digest>, ArchiveError> {
     db.first_value(PACK, &values![pack], |row: &mut Row| {
-        let (codec, content): (i64, Vec<u8>) = (row.get()?, row.get()?);
-        let (bytes, checksum): (u64, Vec<u8>) = (row.get()?, row.get()?);
-        Ok(PackRow { codec, content: &content, bytes, checksum: &checksum }.digest())
+        let (codec, content): (i64, Vec<u8>) = (row.next_value()?, row.next_value()?);
+        let (bytes, checksum): (u64, Vec<u8>) = (row.next_value()?, row.next_value()?);
+        Ok(PackRow { codec, content: &content, bytes, checksum: &checksum }.digest_all_columns())
     })
 }

@@ -37,13 +37,14 @@ const INSERT: InsertStatement<'_> = InsertStatement {
 
 /// The record of a row, whose columns are [`COLUMNS`]. An error where its text is not what was stored.
 pub(crate) fn read_record(row: &mut Row, unpacker: &mut Unpacker) -> Result<Record, RowDamage> {
-    let (codec, bytes, content, checksum) = (row.get()?, row.get()?, row.get()?, row.get::<Vec<u8>>()?);
-    let key: Digest = row.get()?;
-    let (kind, session, speaker, time) = (row.get()?, row.get()?, row.get()?, row.get()?);
+    let (codec, bytes, content, checksum) =
+        (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value::<Vec<u8>>()?);
+    let key: Digest = row.next_value()?;
+    let (kind, session, speaker, time) = (row.next_value()?, row.next_value()?, row.next_value()?, row.next_value()?);
     let text = unpacker.unpack(codec, content, bytes, &checksum).and_then(|text| String::from_utf8(text).ok());
     let text = text.ok_or_else(|| format!("the record {key} is not what was stored"))?;
     let document = Document { kind, session, speaker, time, text };
-    Ok(Record { key, document, meta: row.get()?, expires: row.get()? })
+    Ok(Record { key, document, meta: row.next_value()?, expires: row.next_value()? })
 }
 
 /// The number of records read at a time, because a server sends the whole answer to a statement.
@@ -56,13 +57,13 @@ pub(crate) fn each_record(
     wanted: RecordSelection<'_>,
     each: &mut EachRecord<'_>,
 ) -> Result<(), ArchiveError> {
-    for RecordStatement { which, mut values, is_portioned } in statements_for(db.sql_dialect(), wanted) {
+    for RecordStatement { sql_from: which, mut values, is_portioned } in statements_for(db.sql_dialect(), wanted) {
         let sql = format!("SELECT {COLUMNS}, seq FROM {which}");
         loop {
             let (mut ended, mut n_rows, mut newest) = (None, 0, Value::Null);
             let done = db.each_row(&sql, &values, &mut |row| {
                 let record = read_record(row, unpacker)?;
-                newest = Value::Int(row.get()?);
+                newest = Value::Int(row.next_value()?);
                 n_rows += 1;
                 match each(record) {
                     Ok(ControlFlow::Continue(())) => Ok(()),
@@ -88,7 +89,7 @@ pub(crate) fn each_record(
 /// The rows that are asked for.
 struct RecordStatement {
     /// The SQL after `FROM`.
-    which: String,
+    sql_from: String,
     /// Its values.
     values: Vec<Value>,
     /// Whether it returns the next [`AT_A_TIME`] rows after the number in the last of the values.
@@ -98,7 +99,7 @@ struct RecordStatement {
 /// The statements that select the `wanted` records.
 fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordStatement> {
     match wanted {
-        RecordSelection::Matching(RecordFilter { kind, session, speaker, last }) => {
+        RecordSelection::Matching(RecordFilter { kind, session, speaker, newest_count: last }) => {
             // An index of a server has but the beginning of what may be long.
             let of_session = dialect.pick_value("session = $2", "(left(session, 64) = left($2, 64) AND session = $2)");
             let admitted = format!(
@@ -113,7 +114,7 @@ fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordSt
                 ),
                 None => format!("record WHERE {admitted} AND seq > $4::bigint ORDER BY seq LIMIT {AT_A_TIME}"),
             };
-            vec![RecordStatement { which, values, is_portioned: last.is_none() }]
+            vec![RecordStatement { sql_from: which, values, is_portioned: last.is_none() }]
         }
         RecordSelection::Named(names) => {
             let mut keys: BTreeMap<DocumentKind, Vec<Value>> = BTreeMap::new();
@@ -122,14 +123,18 @@ fn statements_for(dialect: Dialect, wanted: RecordSelection<'_>) -> Vec<RecordSt
             }
             let of_kind = |(kind, keys): (DocumentKind, _)| {
                 let which = "record WHERE key = ANY($1) AND kind = $2".to_owned();
-                RecordStatement { which, values: vec![Value::List(keys), kind.name().into()], is_portioned: false }
+                RecordStatement {
+                    sql_from: which,
+                    values: vec![Value::List(keys), kind.name().into()],
+                    is_portioned: false,
+                }
             };
             keys.into_iter().map(of_kind).collect()
         }
         RecordSelection::Between(keys) => {
             let between = "record WHERE key BETWEEN $1 AND $2 ORDER BY key LIMIT $3::bigint";
             let values = values![*keys.start(), *keys.end(), AT_MOST].to_vec();
-            vec![RecordStatement { which: between.to_owned(), values, is_portioned: false }]
+            vec![RecordStatement { sql_from: between.to_owned(), values, is_portioned: false }]
         }
     }
 }
@@ -158,7 +163,7 @@ pub(crate) fn put_records(
         let row = values![kind.name(), key, session, speaker, time, codec, bytes, content, checksum, meta, expires];
         rows.push(row.to_vec());
     }
-    if rows.is_empty() { Ok(()) } else { db.insert(&INSERT, rows).map(|_| ()) }
+    if rows.is_empty() { Ok(()) } else { db.insert_rows(&INSERT, rows).map(|_| ()) }
 }
 
 /// Drops the record of this kind with this key, and what is indexed of it.

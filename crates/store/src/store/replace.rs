@@ -18,7 +18,7 @@ pub(super) fn replace_lines(db: &dyn DatabaseLink, lines: &[(LineId, Vec<u8>)]) 
         db.run_batch("PRAGMA secure_delete = ON")?;
     }
     let find = format!("{PLACES} WHERE id = $1");
-    let place = |row: &mut Row| Ok((row.get::<i64>()?, row.get::<i64>()?, row.get::<Vec<u8>>()?));
+    let place = |row: &mut Row| Ok((row.next_value::<i64>()?, row.next_value::<i64>()?, row.next_value::<Vec<u8>>()?));
     let mut packer = Packer::new(USUAL);
     let mut in_packs: BTreeMap<u64, HashMap<LineId, &[u8]>> = BTreeMap::new();
     for (id, line) in lines {

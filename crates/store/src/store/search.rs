@@ -41,7 +41,7 @@ pub(super) fn list_admitted(db: &dyn DatabaseLink, query: &Query<'_>) -> Result<
     let admitted = filter_condition(db.sql_dialect());
     let sql = format!("SELECT document.id FROM document WHERE {admitted} ORDER BY document.id DESC LIMIT $4::bigint");
     let [kind, speaker, sessions] = filter_values(db.sql_dialect(), query);
-    db.all(&sql, &[kind, speaker, sessions, query.limit.into()], Row::get)
+    db.collect_rows(&sql, &[kind, speaker, sessions, query.limit.into()], Row::next_value)
 }
 
 /// The ways in which an entry has `term` as part of longer words too: the first word may have something before it, the
@@ -50,7 +50,7 @@ fn longer_word_phrases(db: &dyn DatabaseLink, term: &[String]) -> Result<Vec<Phr
     let dialect = db.sql_dialect();
     let vocabulary = |has: &str, word: &String| {
         let sql = format!("SELECT word FROM word WHERE {has} ORDER BY length(word) LIMIT $2::bigint");
-        db.all(&sql, &values![word, MOST_LONGER], Row::get::<String>)
+        db.collect_rows(&sql, &values![word, MOST_LONGER], Row::next_value::<String>)
     };
     let longer: Vec<Phrase> = match term {
         [] => Vec::new(),

@@ -38,8 +38,8 @@ pub(crate) fn find_space(db: &dyn DatabaseLink, model: &str) -> Result<Option<Ve
     let form = db.sql_dialect().pick_value("'bytes'", "form");
     let sql = format!("SELECT id, dimension, {form} FROM space WHERE model = $1");
     db.first_value(&sql, &values![model], |row| {
-        let (id, dimension) = (row.get()?, usize::try_from(row.get::<u64>()?).unwrap_or(0));
-        let form = match row.get::<String>()?.as_str() {
+        let (id, dimension) = (row.next_value()?, usize::try_from(row.next_value::<u64>()?).unwrap_or(0));
+        let form = match row.next_value::<String>()?.as_str() {
             "bytes" => VectorForm::Bytes,
             #[cfg(feature = "postgres")]
             "vector" => VectorForm::Typed,

@@ -48,7 +48,7 @@ fn drop_selected(db: &dyn DatabaseLink, cleanup: &CleanupLimits) -> Result<Dropp
     };
     let results =
         drop_records("kind = $1 AND time < $2", &values![DocumentKind::Result.name(), cleanup.results_before])?;
-    let expired = drop_records("expires < $1", &values![cleanup.now])?;
+    let expired = drop_records("expires < $1", &values![cleanup.expired_before])?;
     (dropped.results, dropped.expired) = (results, expired);
     if let Some(before) = cleanup.originals_before {
         for id in operations::operations_before(db, before)? {
@@ -69,7 +69,7 @@ fn drop_lines(db: &dyn DatabaseLink, dropped: &mut DroppedCounts) -> Result<(), 
     let mut in_packs: BTreeMap<u64, HashSet<LineId>> = BTreeMap::new();
     let sql = format!("{PLACES} WHERE NOT EXISTS (SELECT 1 FROM original WHERE original.body = body.id)");
     db.each_row(&sql, &[], &mut |row| {
-        let (id, codec, place): (LineId, i64, Vec<u8>) = (row.get()?, row.get()?, row.get()?);
+        let (id, codec, place): (LineId, i64, Vec<u8>) = (row.next_value()?, row.next_value()?, row.next_value()?);
         if used.contains(&id) {
             return Ok(());
         }
@@ -79,7 +79,7 @@ fn drop_lines(db: &dyn DatabaseLink, dropped: &mut DroppedCounts) -> Result<(), 
                 decode_place(&place).ok_or_else(|| format!("the place of line {} is not what was stored", id.0))?;
             in_packs.entry(pack).or_default().insert(id);
         } else {
-            dropped.bytes += row.get::<u64>()?;
+            dropped.bytes += row.next_value::<u64>()?;
         }
         Ok(())
     })?;

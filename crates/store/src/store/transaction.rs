@@ -10,7 +10,7 @@ pub(crate) fn run_in_transaction<T>(
     is_kept: bool,
     work: impl FnOnce() -> Result<T, ArchiveError>,
 ) -> Result<T, ArchiveError> {
-    db.begin(hold)?;
+    db.begin_transaction(hold)?;
     let done = work().and_then(|done| if is_kept { db.commit().map(|()| done) } else { Ok(done) });
     if done.is_err() || !is_kept {
         let ended = db.rollback();

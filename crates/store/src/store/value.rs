@@ -87,7 +87,7 @@ impl Row {
     }
 
     /// The value of the next column.
-    pub(crate) fn get<T: FromValue>(&mut self) -> Result<T, RowDamage> {
+    pub(crate) fn next_value<T: FromValue>(&mut self) -> Result<T, RowDamage> {
         T::from_value(self.0.next().unwrap_or(Value::Null))
     }
 }
@@ -134,7 +134,7 @@ from_value! {
     };
     PathBuf: value => match value {
         Value::Text(text) => Ok(text.into()),
-        value => Vec::from_value(value).map(|bytes| path(&bytes)),
+        value => Vec::from_value(value).map(|bytes| path_of_bytes(&bytes)),
     };
     Digest: value => {
         let bytes = Vec::from_value(value)?;
@@ -150,13 +150,13 @@ from_value! {
 
 /// The path of bytes that need not be UTF-8.
 #[cfg(unix)]
-fn path(bytes: &[u8]) -> PathBuf {
+fn path_of_bytes(bytes: &[u8]) -> PathBuf {
     <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).into()
 }
 
 /// Elsewhere no safe way leads back from odd bytes; the path is only shown, so an approximation serves.
 #[cfg(not(unix))]
-fn path(bytes: &[u8]) -> PathBuf {
+fn path_of_bytes(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 

@@ -29,7 +29,7 @@ pub(super) fn documents_without_vector(
         )
     });
     let sql = format!("SELECT id FROM document WHERE kind IN ({kinds}) {has} ORDER BY id DESC LIMIT $1::bigint");
-    db.all(&sql, &values![limit], Row::get)
+    db.collect_rows(&sql, &values![limit], Row::next_value)
 }
 
 /// Stores vectors of `model`.
@@ -65,7 +65,7 @@ pub(super) fn put_vectors(
         VectorForm::Typed => ("space integer, document bigint, value text", Some(crate::postgres::vectors::INSERT)),
     };
     let conflict = "ON CONFLICT (space, document) DO UPDATE SET value = EXCLUDED.value";
-    db.insert(&InsertStatement { table: space.table_name(db.sql_dialect()), columns, conflict, on_a_server }, rows)
+    db.insert_rows(&InsertStatement { table: space.table_name(db.sql_dialect()), columns, conflict, on_a_server }, rows)
         .map(|_| ())
 }
 
@@ -97,7 +97,9 @@ fn document_ids(
     }
     let of_lines = "SELECT digest, document.id FROM document JOIN body ON body.id = document.body
         WHERE digest = ANY($1)";
-    let line = db.all(of_lines, &[Value::List(lines)], |row| Ok((DocumentId::Line(row.get()?), row.get()?)))?;
+    let line = db.collect_rows(of_lines, &[Value::List(lines)], |row| {
+        Ok((DocumentId::Line(row.next_value()?), row.next_value()?))
+    })?;
     let mut documents: HashMap<DocumentId, i64> = line.into_iter().collect();
     let of_records = format!(
         "SELECT record.key, document.id FROM document JOIN record ON record.{} = document.record
@@ -106,7 +108,9 @@ fn document_ids(
     );
     for (kind, keys) in records {
         let found: Vec<(Digest, i64)> =
-            db.all(&of_records, &[Value::List(keys), kind.name().into()], |row| Ok((row.get()?, row.get()?)))?;
+            db.collect_rows(&of_records, &[Value::List(keys), kind.name().into()], |row| {
+                Ok((row.next_value()?, row.next_value()?))
+            })?;
         documents.extend(found.into_iter().map(|(key, id)| (DocumentId::Record(kind, key), id)));
     }
     Ok(documents)
@@ -153,8 +157,8 @@ fn nearest_by_scan(
             *value = last.into();
         }
         db.each_row(&sql, &values, &mut |row| {
-            last = row.get()?;
-            let likeness = vector.likeness_of_bytes(&row.get::<Vec<u8>>()?).unwrap_or_default();
+            last = row.next_value()?;
+            let likeness = vector.likeness_of_bytes(&row.next_value::<Vec<u8>>()?).unwrap_or_default();
             // Those that have nothing in common with it are left out.
             found.extend((likeness > 0.0).then_some((likeness, last)));
             Ok(())

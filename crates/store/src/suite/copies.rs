@@ -50,7 +50,7 @@ fn a_04_a_copy_holds_everything_and_a_second_one_adds_nothing() {
                 from.find_originals(OriginalSelection::Operation(id)).unwrap()
             );
         }
-        assert_eq!(to.line(Digest::of(b"loose")).unwrap().as_deref(), Some(b"loose".as_slice()));
+        assert_eq!(to.read_line(Digest::of(b"loose")).unwrap().as_deref(), Some(b"loose".as_slice()));
         assert_eq!(
             to.find_records(&RecordFilter::default()).unwrap(),
             from.find_records(&RecordFilter::default()).unwrap()
@@ -71,12 +71,12 @@ fn a_04_a_copy_brings_lines_back_that_were_dropped() {
         copy_archive(&*from, to, &mut go_on).unwrap();
         let all =
             CleanupLimits::at_time("2030-01-01T00:00:00Z".parse().unwrap(), Some(jiff::SignedDuration::from_hours(24)));
-        assert_eq!(to.sweep(&all, SweepMode::Drop).unwrap().originals, 6);
-        assert_eq!(to.line(Digest::of(b"shared")).unwrap(), None);
+        assert_eq!(to.drop_unneeded(&all, SweepMode::Drop).unwrap().originals, 6);
+        assert_eq!(to.read_line(Digest::of(b"shared")).unwrap(), None);
         let copied = copy_archive(&*from, to, &mut go_on).unwrap();
         assert_eq!((copied.operations, copied.originals, copied.present), (0, 4, 5), "each line once");
         for line in [b"shared".as_slice(), b"1", b"2", b"3"] {
-            assert_eq!(to.line(Digest::of(line)).unwrap().as_deref(), Some(line));
+            assert_eq!(to.read_line(Digest::of(line)).unwrap().as_deref(), Some(line));
         }
         assert_eq!(copy_archive(&*from, to, &mut go_on).unwrap(), Copied { present: 5, ..Copied::default() });
     });
@@ -146,7 +146,7 @@ fn a_04_a_copy_of_many_records_and_lines_is_whole() {
             back.find_originals(OriginalSelection::Operation("1")).unwrap(),
             from.find_originals(OriginalSelection::Operation("1")).unwrap()
         );
-        assert_eq!(back.line(Digest::of(b"line 599")).unwrap().as_deref(), Some(b"line 599".as_slice()));
+        assert_eq!(back.read_line(Digest::of(b"line 599")).unwrap().as_deref(), Some(b"line 599".as_slice()));
     });
 }
 
@@ -157,7 +157,7 @@ fn n_13_a_copy_carries_objects_and_their_lines() {
         let mut from = open(&ArchiveUrl::Memory).unwrap();
         let lines: Vec<String> = (0..50).map(|n| format!("line {n}\n")).collect();
         let with_digests: Vec<_> = lines.iter().map(|line| (Digest::of(line.as_bytes()), line.as_bytes())).collect();
-        let ids = from.put_lines(&with_digests).unwrap();
+        let ids = from.add_lines_to_deposit(&with_digests).unwrap();
         let object = |kind, key: &str, lines: &[LineId]| Object {
             kind,
             key: Digest::of(key.as_bytes()),
@@ -170,7 +170,7 @@ fn n_13_a_copy_carries_objects_and_their_lines() {
         from.put_object(&a).unwrap();
         from.put_object(&b).unwrap();
         from.commit().unwrap();
-        to.put_lines(&with_digests[30..40]).unwrap();
+        to.add_lines_to_deposit(&with_digests[30..40]).unwrap();
         to.commit().unwrap();
 
         let stopped = copy_archive(&*from, to, &mut |_, _| ControlFlow::Break(())).unwrap();

@@ -33,7 +33,7 @@ impl Holdings {
         let (mut ids, mut objects) = (Vec::new(), Vec::new());
         for (n, part) in lines.chunks(6).enumerate() {
             let put: Vec<_> = part.iter().map(|line| (Digest::of(line), line.as_slice())).collect();
-            ids.extend(archive.put_lines(&put).unwrap());
+            ids.extend(archive.add_lines_to_deposit(&put).unwrap());
             let object = Object {
                 kind: ObjectKind::ALL[n % 2],
                 key: Digest::of(&[n.to_le_bytes()[0]]),
@@ -69,7 +69,7 @@ impl Holdings {
         }
         for kind in ObjectKind::ALL {
             let group = self.objects[0].group.unwrap();
-            for found in [archive.objects_of(kind, group), archive.object_keys(kind)] {
+            for found in [archive.object_heads_in_group(kind, group), archive.all_object_heads(kind)] {
                 let found = found.unwrap_or_else(|error| {
                     note(error);
                     Vec::new()
@@ -93,7 +93,7 @@ impl Holdings {
         };
         archive.each_line(&self.ids, &mut is_next).unwrap_or_else(&mut note);
         for line in [&self.lines[0], &self.original] {
-            match archive.line(Digest::of(line)) {
+            match archive.read_line(Digest::of(line)) {
                 Ok(found) => assert!(found.is_none_or(|found| found == *line), "other bytes of a line"),
                 Err(error) => note(error),
             }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::samples::{operation, removed};
 use crate::testing::on_each_backend;
 use crate::{
-    Archive, ArchiveError, CleanupLimits, Entry, LineId, Object, ObjectKind, OriginalSelection, Query, RewritePart,
-    SweepMode,
+    Archive, ArchiveError, CleanupLimits, Entry, LineId, Object, ObjectKind, OriginalSelection, PackCount, Query,
+    RewritePart, SweepMode,
 };
 use ctxc_transcript::text::Digest;
 
@@ -29,7 +29,7 @@ fn session(name: &str, n_lines: usize, length: usize) -> Vec<Vec<u8>> {
 
 fn put(archive: &mut dyn Archive, lines: &[Vec<u8>]) -> Vec<LineId> {
     let with_digests: Vec<_> = lines.iter().map(|line| (Digest::of(line), line.as_slice())).collect();
-    archive.put_lines(&with_digests).unwrap()
+    archive.add_lines_to_deposit(&with_digests).unwrap()
 }
 
 fn get(archive: &dyn Archive, ids: &[LineId]) -> Result<Vec<Vec<u8>>, ArchiveError> {
@@ -79,7 +79,7 @@ fn n_01_lines_come_back_by_their_ids_in_any_order() {
             get(archive, &[ids[7], ids[7], ids[0]]).unwrap() == [&lines[7], &lines[7], &lines[0]].map(Clone::clone)
         );
         for line in &lines {
-            assert!(archive.line(Digest::of(line)).unwrap().as_ref() == Some(line));
+            assert!(archive.read_line(Digest::of(line)).unwrap().as_ref() == Some(line));
         }
         assert_eq!(archive.count_contents().unwrap().lines, lines.len() as u64);
         let unknown = LineId(distinct.last().unwrap().0 + 1);
@@ -122,7 +122,7 @@ fn n_01_a_line_is_an_original_too() {
         assert_eq!(archive.count_contents().unwrap().lines, 3);
         assert_eq!(archive.originals_of("u").unwrap()[0].digest, Digest::of(&lines[0]));
         assert_eq!(archive.find_originals(OriginalSelection::Operation("1")).unwrap()[0].bytes, lines[1].len() as u64);
-        assert_eq!(archive.line(Digest::of(&lines[0])).unwrap().as_ref(), Some(&lines[0]));
+        assert_eq!(archive.read_line(Digest::of(&lines[0])).unwrap().as_ref(), Some(&lines[0]));
     });
 }
 
@@ -133,13 +133,13 @@ fn n_01_lines_and_objects_are_seen_with_the_commit_and_not_before() {
         let lines = session("s", 10, 1000);
         let ids = put(archive, &lines);
         archive.put_object(&object(ObjectKind::State, "a", &ids)).unwrap();
-        assert_eq!(archive.line(Digest::of(&lines[0])).unwrap(), None);
+        assert_eq!(archive.read_line(Digest::of(&lines[0])).unwrap(), None);
         assert!(get(archive, &ids).is_err());
         assert_eq!(archive.find_object(ObjectKind::State, Digest::of(b"a")).unwrap(), None);
         archive.rollback().unwrap();
         archive.commit().unwrap();
         assert!(get(archive, &ids).is_err());
-        assert_eq!(archive.object_keys(ObjectKind::State).unwrap(), []);
+        assert_eq!(archive.all_object_heads(ObjectKind::State).unwrap(), []);
         let other = put(archive, &session("t", 10, 1000));
         let ids = put(archive, &lines);
         archive.commit().unwrap();
@@ -170,11 +170,11 @@ fn n_01_objects_are_found_by_key_and_by_group() {
             found.into_iter().map(|(_, head)| String::from_utf8(head).unwrap()).collect()
         };
         let group = Digest::of(b"group");
-        assert_eq!(heads(archive.objects_of(ObjectKind::State, group).unwrap()), ["a", "b", "c"]);
-        assert_eq!(heads(archive.objects_of(ObjectKind::Version, group).unwrap()), ["a"]);
-        assert_eq!(archive.objects_of(ObjectKind::File, group).unwrap(), []);
-        assert_eq!(heads(archive.object_keys(ObjectKind::State).unwrap()), ["a", "b", "c", "d"]);
-        assert_eq!(archive.object_keys(ObjectKind::Session).unwrap(), [(alone.key, Vec::new())]);
+        assert_eq!(heads(archive.object_heads_in_group(ObjectKind::State, group).unwrap()), ["a", "b", "c"]);
+        assert_eq!(heads(archive.object_heads_in_group(ObjectKind::Version, group).unwrap()), ["a"]);
+        assert_eq!(archive.object_heads_in_group(ObjectKind::File, group).unwrap(), []);
+        assert_eq!(heads(archive.all_object_heads(ObjectKind::State).unwrap()), ["a", "b", "c", "d"]);
+        assert_eq!(archive.all_object_heads(ObjectKind::Session).unwrap(), [(alone.key, Vec::new())]);
 
         // A newer object replaces an older one.
         let newer = Object { content: b"newer".to_vec(), lines: vec![ids[2]], ..states[0].clone() };
@@ -186,7 +186,7 @@ fn n_01_objects_are_found_by_key_and_by_group() {
         archive.drop_object(ObjectKind::File, states[2].key).unwrap();
         archive.commit().unwrap();
         assert_eq!(archive.find_object(ObjectKind::State, newer.key).unwrap(), Some(newer));
-        assert_eq!(heads(archive.objects_of(ObjectKind::State, group).unwrap()), ["c", "a"]);
+        assert_eq!(heads(archive.object_heads_in_group(ObjectKind::State, group).unwrap()), ["c", "a"]);
     });
 }
 
@@ -209,7 +209,7 @@ fn n_01_an_id_is_never_given_twice() {
         let first = put(archive, &session("s", 5, 100));
         archive.commit().unwrap();
         let cleanup = CleanupLimits::at_time(time("2026-01-01T00:00:00Z"), None);
-        assert_eq!(archive.sweep(&cleanup, SweepMode::Drop).unwrap().lines, 5);
+        assert_eq!(archive.drop_unneeded(&cleanup, SweepMode::Drop).unwrap().lines, 5);
         assert_eq!(archive.count_contents().unwrap().lines, 0);
         let second = put(archive, &session("t", 5, 100));
         archive.commit().unwrap();
@@ -230,25 +230,25 @@ fn n_01_a_sweep_drops_lines_to_which_nothing_refers_and_no_others() {
         archive.commit().unwrap();
         archive.update_index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
         let cleanup = CleanupLimits::at_time(time("2026-01-01T00:00:00Z"), None);
-        let counted = archive.sweep(&cleanup, SweepMode::Count).unwrap();
+        let counted = archive.drop_unneeded(&cleanup, SweepMode::Count).unwrap();
         assert!(get(archive, &ids).unwrap() == lines, "counting drops nothing");
-        let dropped = archive.sweep(&cleanup, SweepMode::Drop).unwrap();
+        let dropped = archive.drop_unneeded(&cleanup, SweepMode::Drop).unwrap();
         assert_eq!(dropped, counted);
         assert!(dropped.bytes > 0);
         let mut n_left = 0;
         for (idx, (id, line)) in ids.iter().zip(&lines).enumerate() {
             let is_used = idx % 3 == 0 || idx >= 190 || idx == 1;
             n_left += u64::from(is_used);
-            assert_eq!(archive.line(Digest::of(line)).unwrap().is_some(), is_used, "{idx}");
+            assert_eq!(archive.read_line(Digest::of(line)).unwrap().is_some(), is_used, "{idx}");
             assert_eq!(get(archive, &[*id]).is_ok(), is_used, "{idx}");
         }
         assert_eq!((archive.count_contents().unwrap().lines, dropped.lines), (n_left, 200 - n_left));
         let query = Query { text: "line", kind: None, speaker: None, sessions: &[], limit: 500 };
-        assert_eq!(archive.search(&query, &super::records::read).unwrap().len() as u64, n_left);
+        assert_eq!(archive.search_words(&query, &super::records::read).unwrap().len() as u64, n_left);
 
         archive.drop_object(ObjectKind::State, Digest::of(b"a")).unwrap();
         archive.commit().unwrap();
-        archive.sweep(&cleanup, SweepMode::Drop).unwrap();
+        archive.drop_unneeded(&cleanup, SweepMode::Drop).unwrap();
         assert_eq!(archive.count_contents().unwrap().lines, 11);
         assert!(get(archive, &ids[190..]).unwrap() == lines[190..]);
         // Dropped data can be put again.
@@ -270,12 +270,15 @@ fn n_01_small_packs_are_merged_and_lines_stay_where_they_are_found() {
             archive.commit().unwrap();
             assert!(get(archive, &ids).unwrap() == lines[..ids.len()]);
         }
-        archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         assert!(get(archive, &ids).unwrap() == lines);
-        assert!(archive.line(Digest::of(&lines[89])).unwrap().as_ref() == Some(&lines[89]));
-        assert_eq!(archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap(), 0);
+        assert!(archive.read_line(Digest::of(&lines[89])).unwrap().as_ref() == Some(&lines[89]));
+        assert_eq!(
+            archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap(),
+            PackCount(0)
+        );
         put(archive, &session("t", 1, 10));
-        let error = archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap_err();
+        let error = archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap_err();
         assert!(matches!(error, ArchiveError::OpenDeposit), "{error}");
     });
 }
@@ -289,7 +292,7 @@ fn n_01_lines_of_sessions_are_indexed_and_found() {
         archive.commit().unwrap();
         archive.update_index(&super::records::read, &mut |_, _| ControlFlow::Continue(())).unwrap();
         let query = Query { text: "fox quick", kind: None, speaker: None, sessions: &[], limit: 5 };
-        let hits = archive.search(&query, &super::records::read).unwrap();
+        let hits = archive.search_words(&query, &super::records::read).unwrap();
         assert_eq!(hits.len(), 1);
         assert_eq!(hits[0].document.text.trim_end(), "the quick fox");
     });
@@ -340,7 +343,7 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
         let find = |archive: &mut dyn Archive, text: &str| {
             archive.update_index(&read, &mut |_, _| ControlFlow::Continue(())).unwrap();
             let query = Query { text, kind: None, speaker: None, sessions: &[], limit: 20 };
-            archive.search(&query, &read).unwrap().len()
+            archive.search_words(&query, &read).unwrap().len()
         };
         assert_eq!(find(archive, "secret"), 7);
         get(archive, &ids).unwrap();
@@ -349,16 +352,16 @@ fn n_12_lines_are_replaced_under_their_ids_and_indexed_anew() {
             ids.iter().zip(&lines).take(2).map(|(id, line)| (*id, [b"masked", &line[6..]].concat())).collect();
         masked.push((id, b"alone with the masked word\n".to_vec()));
         archive.lock_out_writers().unwrap();
-        archive.put(Entry::MaskedLines(&masked)).unwrap();
+        archive.add_to_deposit(Entry::MaskedLines(&masked)).unwrap();
         archive.commit().unwrap();
-        archive.rewrite(RewritePart::Everything).unwrap();
+        archive.compact_storage(RewritePart::Everything).unwrap();
         let now = get(archive, &ids).unwrap();
         assert_eq!(now[..2], [masked[0].1.clone(), masked[1].1.clone()]);
         assert_eq!(now[2..], lines[2..]);
-        assert_eq!(archive.line(Digest::of(&masked[2].1)).unwrap().as_ref(), Some(&masked[2].1));
+        assert_eq!(archive.read_line(Digest::of(&masked[2].1)).unwrap().as_ref(), Some(&masked[2].1));
         assert_eq!(archive.line_id(Digest::of(&alone)).unwrap(), None);
         assert_eq!((find(archive, "secret"), find(archive, "masked")), (4, 3));
-        let missing = archive.put(Entry::MaskedLines(&[(LineId(99), Vec::new())]));
+        let missing = archive.add_to_deposit(Entry::MaskedLines(&[(LineId(99), Vec::new())]));
         assert!(matches!(missing, Err(ArchiveError::NoSuchLine { id: 99 })));
         archive.rollback().unwrap();
     });

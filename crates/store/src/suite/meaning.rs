@@ -55,13 +55,13 @@ fn direction(text: &str, dimension: usize) -> Option<Vector> {
 }
 
 fn keep(archive: &mut dyn Archive, model: &str, vectors: &[(DocumentId, Option<Vector>)]) {
-    archive.put(Entry::Vectors(model, vectors)).unwrap();
+    archive.add_to_deposit(Entry::Vectors(model, vectors)).unwrap();
     archive.commit().unwrap();
 }
 
 /// Adds vectors to all entries without one, and returns their texts.
 fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String> {
-    let missing = archive.find(&EntrySearch::WithoutVector(model, 100), &read).unwrap();
+    let missing = archive.find_entries(&EntrySearch::WithoutVector(model, 100), &read).unwrap();
     let vectors: Vec<_> = missing.iter().map(|hit| (hit.id, direction(&hit.document.text, dimension))).collect();
     keep(archive, model, &vectors);
     missing.into_iter().map(|hit| hit.document.text).collect()
@@ -69,7 +69,8 @@ fn embed(archive: &mut dyn Archive, model: &str, dimension: usize) -> Vec<String
 
 fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) -> Vec<String> {
     let dimension = if model == "wide" { 3000 } else { 2 };
-    let hits = archive.find(&EntrySearch::Nearest(model, &direction(text, dimension).unwrap(), query), &read).unwrap();
+    let hits =
+        archive.find_entries(&EntrySearch::Nearest(model, &direction(text, dimension).unwrap(), query), &read).unwrap();
     hits.into_iter().map(|hit| hit.document.text).collect()
 }
 
@@ -78,7 +79,7 @@ fn nearest(archive: &dyn Archive, model: &str, text: &str, query: &Query<'_>) ->
 fn a_05_entries_are_found_by_what_they_mean() {
     on_each_backend(|archive| {
         fill(archive);
-        assert_eq!(archive.find(&EntrySearch::WithoutVector("m", 1), &read).unwrap().len(), 1);
+        assert_eq!(archive.find_entries(&EntrySearch::WithoutVector("m", 1), &read).unwrap().len(), 1);
         assert_eq!(nearest(archive, "m", "north", &EVERYTHING), [""; 0], "there is none yet");
         let mut embedded = embed(archive, "m", 2);
         embedded.sort_unstable();
@@ -104,7 +105,7 @@ fn a_05_vectors_of_several_models_stand_side_by_side() {
         assert_eq!(nearest(archive, "wide", "north", &EVERYTHING), ["north", "north east"]);
         assert_eq!(nearest(archive, "m", "east", &EVERYTHING), ["east", "north east"]);
         let id = DocumentId::Record(DocumentKind::Utterance, Digest::of(b"south"));
-        let error = archive.put(Entry::Vectors("m", &[(id, direction("south", 3))])).unwrap_err();
+        let error = archive.add_to_deposit(Entry::Vectors("m", &[(id, direction("south", 3))])).unwrap_err();
         assert!(matches!(error, ArchiveError::OtherDimension { found: 3, known: 2, .. }), "{error}");
         archive.rollback().unwrap();
         assert_eq!(nearest(archive, "m", "south", &EVERYTHING), ["south"], "what was there stays");
@@ -136,7 +137,9 @@ fn a_05_a_vector_goes_with_its_text() {
         archive.commit().unwrap();
         index(archive);
         embed(archive, "m", 2);
-        archive.sweep(&CleanupLimits::at_time("2026-06-01T00:00:00Z".parse().unwrap(), None), SweepMode::Drop).unwrap();
+        archive
+            .drop_unneeded(&CleanupLimits::at_time("2026-06-01T00:00:00Z".parse().unwrap(), None), SweepMode::Drop)
+            .unwrap();
         assert_eq!(nearest(archive, "m", "east", &EVERYTHING).len(), 2);
     });
 }

@@ -18,10 +18,10 @@ fn a_02_a_line_comes_back_byte_for_byte() {
         }
         archive.commit().unwrap();
         for line in lines {
-            let kept = archive.line(Digest::of(line)).unwrap();
+            let kept = archive.read_line(Digest::of(line)).unwrap();
             assert!(kept.as_deref() == Some(line), "a line of {} bytes", line.len());
         }
-        assert_eq!(archive.line(Digest::of(b"another")).unwrap(), None);
+        assert_eq!(archive.read_line(Digest::of(b"another")).unwrap(), None);
     });
 }
 
@@ -131,7 +131,7 @@ fn a_04_a_line_is_found_by_the_beginning_of_its_digest() {
 fn l_12_a_stored_line_is_noted_as_removed_without_its_bytes() {
     on_each_backend(|archive| {
         let lines = [b"one\n".as_slice(), b"two\n"].map(|line| (Digest::of(line), line));
-        let ids = archive.put_lines(&lines).unwrap();
+        let ids = archive.add_lines_to_deposit(&lines).unwrap();
         archive.put_removal(ids[1], Some("u"), Some(Digest::of(b"new\n"))).unwrap();
         archive.put_original(&removed(b"three\n", "u")).unwrap();
         archive.put_removal(ids[0], None, None).unwrap();

@@ -54,7 +54,7 @@ fn query(text: &str) -> Query<'_> {
 }
 
 fn texts(archive: &dyn Archive, query: &Query<'_>) -> Vec<String> {
-    archive.search(query, &read).unwrap().into_iter().map(|hit| hit.document.text).collect()
+    archive.search_words(query, &read).unwrap().into_iter().map(|hit| hit.document.text).collect()
 }
 
 fn sorted(archive: &dyn Archive, text: &str) -> Vec<String> {
@@ -165,11 +165,11 @@ fn a_02_records_are_filtered_and_in_their_order() {
         };
         let all = RecordFilter::default();
         assert_eq!(texts(all), ["0", "1", "2", "3", "4"]);
-        assert_eq!(texts(RecordFilter { last: Some(2), ..all }), ["3", "4"]);
-        assert_eq!(texts(RecordFilter { session: Some("s0"), last: Some(2), ..all }), ["2", "4"]);
+        assert_eq!(texts(RecordFilter { newest_count: Some(2), ..all }), ["3", "4"]);
+        assert_eq!(texts(RecordFilter { session: Some("s0"), newest_count: Some(2), ..all }), ["2", "4"]);
         assert_eq!(texts(RecordFilter { speaker: Some("user"), ..all }), ["0", "1", "2"]);
         assert_eq!(texts(RecordFilter { kind: Some(DocumentKind::Prompt), ..all }), [""; 0]);
-        assert_eq!(texts(RecordFilter { last: Some(0), ..all }), [""; 0]);
+        assert_eq!(texts(RecordFilter { newest_count: Some(0), ..all }), [""; 0]);
     });
 }
 
@@ -272,7 +272,7 @@ fn a_04_a_search_is_narrowed_and_names_what_it_finds() {
         archive.put_record(&bare("key", "word")).unwrap();
         archive.commit().unwrap();
         index(archive);
-        let hits = archive.search(&query("word"), &read).unwrap();
+        let hits = archive.search_words(&query("word"), &read).unwrap();
         assert_eq!(hits.len(), 3);
         let operations: Vec<_> = hits.iter().filter_map(|hit| hit.operation.as_deref()).collect();
         assert_eq!(operations, ["op"]);
@@ -288,7 +288,7 @@ fn a_04_a_search_is_narrowed_and_names_what_it_finds() {
         assert_eq!(texts(archive, &Query { kind: Some(DocumentKind::Result), ..query("word") }), ["word"]);
         assert_eq!(texts(archive, &Query { speaker: Some("user"), ..query("word") }).len(), 2);
         assert_eq!(texts(archive, &Query { speaker: Some("nobody"), ..query("word") }), [""; 0]);
-        let newest = archive.find(&EntrySearch::Newest(&Query { limit: 2, ..query("") }), &read).unwrap();
+        let newest = archive.find_entries(&EntrySearch::Newest(&Query { limit: 2, ..query("") }), &read).unwrap();
         assert_eq!(newest.len(), 2);
         assert_eq!(newest[0].document.text, "word");
     });
@@ -320,22 +320,22 @@ fn a_07_only_what_the_policy_names_goes() {
 
         // A result of 31 days is too old, and on the fourth an expiry on the second has passed.
         let cleanup = CleanupLimits::at_time(at("2026-02-02T12:00:00Z"), None);
-        let counted = archive.sweep(&cleanup, SweepMode::Count).unwrap();
+        let counted = archive.drop_unneeded(&cleanup, SweepMode::Count).unwrap();
         assert_eq!((counted.results, counted.expired, counted.originals, counted.lines), (1, 1, 0, 0));
         assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 4, "counting drops nothing");
-        assert_eq!(archive.sweep(&cleanup, SweepMode::Drop).unwrap(), counted);
+        assert_eq!(archive.drop_unneeded(&cleanup, SweepMode::Drop).unwrap(), counted);
         assert!(archive.find_record(DocumentKind::Result, fresh.key).unwrap().is_some());
         assert!(archive.find_record(DocumentKind::Other, kept.key).unwrap().is_some());
         assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 2);
-        assert!(archive.line(Digest::of(b"s|one")).unwrap().is_some(), "originals stay unasked");
+        assert!(archive.read_line(Digest::of(b"s|one")).unwrap().is_some(), "originals stay unasked");
 
         let cleanup =
             CleanupLimits::at_time(at("2026-02-05T00:00:00Z"), Some(jiff::SignedDuration::from_hours(20 * 24)));
-        let dropped = archive.sweep(&cleanup, SweepMode::Drop).unwrap();
+        let dropped = archive.drop_unneeded(&cleanup, SweepMode::Drop).unwrap();
         assert_eq!((dropped.originals, dropped.operations, dropped.lines), (2, 1, 1));
         assert!(dropped.bytes > 0);
-        assert_eq!(archive.line(Digest::of(b"s|one")).unwrap(), None);
-        assert!(archive.line(Digest::of(b"s|both")).unwrap().is_some(), "a newer operation took it out too");
+        assert_eq!(archive.read_line(Digest::of(b"s|one")).unwrap(), None);
+        assert!(archive.read_line(Digest::of(b"s|both")).unwrap().is_some(), "a newer operation took it out too");
         assert!(archive.find_originals(OriginalSelection::Operation("1")).unwrap().is_empty());
         assert_eq!(
             archive.find_operations(OperationSelection::Of("session")).unwrap().len(),

@@ -53,7 +53,7 @@ impl<'a> StructuralBytes<'a> {
 
     /// Passes over the next structural byte.
     #[inline(always)]
-    pub(super) const fn skip(&mut self) {
+    pub(super) const fn skip_byte(&mut self) {
         self.next += 1;
     }
 
@@ -92,7 +92,7 @@ impl<'a> StructuralBytes<'a> {
 /// Lines end below 4 GiB, so 32 bits do.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the reader refuses lines of 4 GiB")]
-const fn position(at: usize) -> u32 {
+const fn to_position(at: usize) -> u32 {
     at as u32
 }
 
@@ -144,7 +144,7 @@ impl Pass for StructuralPass<'_> {
             let structural = mask(block, ByteClass::Operator) & !strings | quotes;
             // There is room for `BATCH` positions and those of one block.
             if let Some(room) = positions.get_mut(n_positions..).and_then(<[u32]>::first_chunk_mut) {
-                spread(structural, position(start), room);
+                spread(structural, to_position(start), room);
             }
             n_positions += structural.count_ones() as usize;
         }
@@ -174,7 +174,7 @@ mod tests {
 
     /// All positions, batch by batch, at every level.
     fn structurals(text: &[u8]) -> Result<Vec<usize>, RejectReason> {
-        let mut all = CpuLevel::all().map(|level| {
+        let mut all = CpuLevel::supported_levels().map(|level| {
             let mut structurals = StructuralBytes::new(level, text, 0);
             let StructuralBytes { state, positions, .. } = &mut structurals;
             let mut found = Vec::new();
@@ -201,13 +201,13 @@ mod tests {
 
     #[test]
     fn finds_the_end_of_a_string_behind_what_was_skipped() {
-        for level in CpuLevel::all() {
+        for level in CpuLevel::supported_levels() {
             for n_skipped in [0, 1, BATCH - 1, BATCH, BATCH + BLOCK, 5 * BATCH + 7] {
                 let text = format!("{}\"a\",\"open", ",".repeat(n_skipped));
                 let mut structurals = StructuralBytes::new(level, text.as_bytes(), 0);
-                (0..n_skipped).for_each(|_| structurals.skip());
+                (0..n_skipped).for_each(|_| structurals.skip_byte());
                 assert_eq!(structurals.string_end(), n_skipped + 2);
-                structurals.skip();
+                structurals.skip_byte();
                 assert_eq!(structurals.string_end(), text.len());
                 assert_eq!(structurals.string_end(), text.len());
             }

@@ -10,7 +10,7 @@ use super::usage::Usage;
 use super::{Block, BlockKind, LineForm, Message, Scan};
 use crate::Span;
 
-/// Fills `scan` from the JSON object that stands in `line` from `start` on.
+/// Fills `scan` from the JSON object that starts at `start` in `line`.
 ///
 /// # Errors
 /// When `serde_json` finds no object there.
@@ -50,7 +50,7 @@ fn read_message<T: FieldTable>(line: &[u8], object: Span, scan: &mut Scan) -> se
             message.counts = Usage::default();
             if line.get(value.start as usize) == Some(&b'{') {
                 for (key, count) in read_fields(line, value)? {
-                    message.counts.set(&key, count.of(line));
+                    message.counts.set_from_key(&key, count.of(line));
                 }
             }
         }

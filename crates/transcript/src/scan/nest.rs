@@ -19,7 +19,7 @@ pub(super) struct OpenContainers {
 
 impl OpenContainers {
     #[inline(always)]
-    pub(super) fn open(&mut self, container: Container) {
+    pub(super) fn open_container(&mut self, container: Container) {
         if self.depth == 64 {
             self.push_outer();
         }
@@ -35,7 +35,7 @@ impl OpenContainers {
 
     /// Closes the innermost container, and gives the one around it.
     #[inline(always)]
-    pub(super) fn close(&mut self) -> Option<Container> {
+    pub(super) fn close_innermost(&mut self) -> Option<Container> {
         self.bits >>= 1;
         self.depth -= 1;
         if self.depth == 0 {
@@ -68,11 +68,11 @@ mod tests {
     fn what_was_opened_is_closed_in_turn() {
         let mut nest = OpenContainers::default();
         let kind = |depth: usize| if depth.is_multiple_of(3) { Container::Object } else { Container::Array };
-        (0..1000).for_each(|depth| nest.open(kind(depth)));
+        (0..1000).for_each(|depth| nest.open_container(kind(depth)));
         assert_eq!(nest.innermost_container(), kind(999));
         for depth in (0..999).rev() {
-            assert_eq!(nest.close(), Some(kind(depth)));
+            assert_eq!(nest.close_innermost(), Some(kind(depth)));
         }
-        assert_eq!(nest.close(), None);
+        assert_eq!(nest.close_innermost(), None);
     }
 }

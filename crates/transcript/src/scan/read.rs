@@ -49,7 +49,7 @@ impl Scan {
         Self { format, ..Self::default() }
     }
 
-    /// The scan of `line`, which stands alone, as in an archive: whose it is shows in it. Lines of a file have the format of
+    /// The scan of `line`, which is alone, as in an archive: whose it is shows in it. Lines of a file have the format of
     /// the file, whatever they hold ([`Index::scan_line`](crate::Index::scan_line)).
     #[must_use]
     pub fn of(line: &[u8]) -> Self {
@@ -65,7 +65,7 @@ impl Usage {
     pub fn of(text: &[u8]) -> Self {
         let mut usage = Self::default();
         each_field(text, |key, value| {
-            usage.set(key, value.of(text));
+            usage.set_from_key(key, value.of(text));
         });
         usage
     }

@@ -18,7 +18,7 @@ pub struct Usage {
 
 impl Usage {
     /// Takes the value of a key of `usage`; what is no whole number counts as 0.
-    pub(super) fn set(&mut self, key: &[u8], value: &[u8]) -> KeyMatch {
+    pub(super) fn set_from_key(&mut self, key: &[u8], value: &[u8]) -> KeyMatch {
         let place = match key {
             b"input_tokens" | b"input" => &mut self.input,
             b"cache_creation_input_tokens" | b"cacheWrite" => &mut self.cache_creation,

@@ -11,7 +11,7 @@ use super::{Block, BlockKind, LineForm, Message, Scan};
 use crate::Span;
 use crate::text::simd::CpuLevel;
 
-/// Fills `scan` from the JSON object that stands in `line` from `start` on.
+/// Fills `scan` from the JSON object that starts at `start` in `line`.
 pub(super) fn walk_entry<T: FieldTable>(
     level: CpuLevel,
     line: &[u8],
@@ -54,7 +54,7 @@ pub fn each_element(text: &[u8], mut each: impl FnMut(Span)) {
 }
 
 /// Calls `each` with every string that is a value, at any depth, of the JSON value `text`: with the key that
-/// it stands under, or that its array does, and the inside of the string.
+/// it is under, or that its array is under, and the inside of the string.
 pub fn each_string(text: &[u8], mut each: impl FnMut(Option<&[u8]>, &[u8])) {
     each_string_place(text, |key, place| each(key, place.string_in(text).unwrap_or_default()));
 }
@@ -101,7 +101,7 @@ impl<'a> JsonWalk<'a> {
     #[inline(always)]
     const fn skip_structural(&mut self) {
         self.position += 1;
-        self.structurals.skip();
+        self.structurals.skip_byte();
     }
 
     /// Takes `byte`, a structural one, which must be next.
@@ -145,7 +145,7 @@ impl<'a> JsonWalk<'a> {
             return Ok(Span::new(start, self.position));
         }
         loop {
-            let key = self.read_string()?.range();
+            let key = self.read_string()?.byte_range();
             let key = self.line.get(key.start + 1..key.end - 1).ok_or(RejectReason::Malformed)?;
             self.expect_byte(b':')?;
             field(self, key)?;
@@ -215,7 +215,7 @@ impl<'a> JsonWalk<'a> {
                 }
                 b'{' => {
                     self.skip_structural();
-                    nest.open(Container::Object);
+                    nest.open_container(Container::Object);
                     if self.peek() != b'}' {
                         self.read_key()?;
                         continue;
@@ -223,7 +223,7 @@ impl<'a> JsonWalk<'a> {
                 }
                 b'[' => {
                     self.skip_structural();
-                    nest.open(Container::Array);
+                    nest.open_container(Container::Array);
                     if self.peek() != b']' {
                         continue;
                     }
@@ -246,7 +246,7 @@ impl<'a> JsonWalk<'a> {
                     }
                     (b'}', Container::Object) | (b']', Container::Array) => {
                         self.skip_structural();
-                        if nest.close().is_none() {
+                        if nest.close_innermost().is_none() {
                             return Ok(Span::new(start, self.position));
                         }
                     }
@@ -287,7 +287,7 @@ impl<'a> JsonWalk<'a> {
         let line = self.line;
         self.read_object(|walk, key| {
             let value = walk.read_value()?;
-            reject_escaped_key(key, usage.set(key, value.of(line)))
+            reject_escaped_key(key, usage.set_from_key(key, value.of(line)))
         })
     }
 

@@ -1,4 +1,4 @@
-//! The session that an argument stands for.
+//! The session that an argument names.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use super::listing::{candidate_at, list_paths, rollout_id};
 use crate::Rollout;
 use crate::text::json_string;
 
-/// The number of bytes of a rollout in which its folder is searched for: it stands before the long parts of the header.
+/// The number of bytes of a rollout in which its folder is searched for: it comes before the long parts of the header.
 const HEAD: usize = 4096;
 /// The longest header in which a parent is searched for, in bytes: instructions of 20 kB precede it.
 const HEADER: u64 = 1 << 22;

@@ -55,7 +55,7 @@ pub fn agent_transcript(session: &Path, id: &str) -> Option<PathBuf> {
 }
 
 /// The id of the session that the subagent of `transcript` belongs to: of the folder that it lies in, or as its first
-/// whole line tells.
+/// whole line says.
 ///
 /// # Errors
 /// When the file cannot be read.

@@ -111,7 +111,7 @@ fn repair_archive(
     report.lines = repair.finish()?;
     report.dropped_rows = damage.rows.len() as u64;
     if report.dropped_rows > 0 || report.old_file.is_some() {
-        let mut archive = archives::open(url)?;
+        let mut archive = archives::open_or_create(url)?;
         for path in related.iter().filter(|path| is_session_file(path)) {
             report.sessions += u64::from(store_if_missing(&mut *archive, path, context)?);
         }

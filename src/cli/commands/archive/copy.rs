@@ -42,10 +42,10 @@ pub(super) fn run(args: &Args, context: &Context<'_>) -> Result<(), CommandError
         return Err(CommandError::usage(anyhow!("cannot copy into memory: it is gone when the command ends"))
             .with_hint("use --to sqlite:PATH, or --to postgres://USER:PASSWORD@HOST/DATABASE"));
     }
-    if is_same_archive(&archive.place, &place_of_copy) {
+    if is_same_archive(&archive.archive_url, &place_of_copy) {
         return Err(CommandError::usage(anyhow!(
             "cannot copy the archive {} into itself",
-            archive_label(&archive.place)
+            archive_label(&archive.archive_url)
         ))
         .with_hint("use another --to"));
     }

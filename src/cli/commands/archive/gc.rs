@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     let cleanup = CleanupLimits::at_time(now, args.older_than.filter(|_| args.originals));
     let before = args.sessions.map(|age| now.checked_sub(age).unwrap_or(Timestamp::MIN));
     let old = before.map(|before| OldSessions::find(&*archive.archive, before)).transpose()?.unwrap_or_default();
-    let counted = archive.archive.sweep(&cleanup, SweepMode::Count)?;
+    let counted = archive.archive.drop_unneeded(&cleanup, SweepMode::Count)?;
     let swept = |dropped| {
         Swept::of_dry_run(archive.url.clone(), dropped).with_sessions(old.sessions_to_drop(), old.sessions_to_keep())
     };
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     if let Some(before) = before.filter(|_| n_sessions > 0) {
         old.drop_unchanged(&mut *archive.archive, before)?;
     }
-    let dropped = archive.archive.sweep(&cleanup, SweepMode::Drop)?;
+    let dropped = archive.archive.drop_unneeded(&cleanup, SweepMode::Drop)?;
     let swept =
         Swept::of_dry_run(archive.url.clone(), dropped).with_sessions(old.sessions_to_drop(), old.sessions_to_keep());
     let swept = swept.mark_done(size_before.zip(archive.file_bytes()));
@@ -86,7 +86,7 @@ fn is_confirmed(counted: &DroppedCounts, n_sessions: u64, archive: &OpenArchive<
 #[derive(Default)]
 struct OldSessions {
     /// Sessions to drop.
-    gone: Vec<Lineage>,
+    lineages_to_drop: Vec<Lineage>,
     /// Sessions to keep, each with an existing file on which an operation can be undone.
     spared: Vec<(Lineage, PathBuf)>,
 }
@@ -102,16 +102,16 @@ impl OldSessions {
             let needed = lineage.file_paths().find(|path| path.is_file()).map(Path::to_owned);
             match needed.filter(|_| !lineage.operations.is_empty()) {
                 Some(path) => old.spared.push((lineage, path)),
-                None => old.gone.push(lineage),
+                None => old.lineages_to_drop.push(lineage),
             }
         }
-        old.gone.sort_by_key(Lineage::newest_time);
+        old.lineages_to_drop.sort_by_key(Lineage::newest_time);
         old.spared.sort_by_key(|(lineage, _)| lineage.newest_time());
         Ok(old)
     }
 
     fn sessions_to_drop(&self) -> Vec<(&str, &str)> {
-        let sessions = self.gone.iter().flat_map(|lineage| &lineage.sessions);
+        let sessions = self.lineages_to_drop.iter().flat_map(|lineage| &lineage.sessions);
         sessions.map(|session| (session.id.as_str(), session.title.as_str())).collect()
     }
 
@@ -124,7 +124,7 @@ impl OldSessions {
     fn drop_unchanged(&self, archive: &mut dyn Archive, before: Timestamp) -> Result<(), CommandError> {
         archive.lock_out_writers()?;
         let now = Self::find(archive, before)?;
-        for lineage in now.gone.iter().filter(|lineage| self.gone.contains(lineage)) {
+        for lineage in now.lineages_to_drop.iter().filter(|lineage| self.lineages_to_drop.contains(lineage)) {
             lineage.drop_objects(archive)?;
         }
         Ok(archive.commit()?)

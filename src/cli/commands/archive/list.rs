@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, mut archive: OpenArchive<'_>) -> Result<(), Comma
     } else if let Some(kind) = args.narrow.kind {
         archive.update_index()?;
         let query = Query { text: "", kind: Some(kind), speaker: None, sessions: &sessions, limit: args.narrow.limit };
-        let entries = archive.archive.find(&EntrySearch::Newest(&query), &search_document)?;
+        let entries = archive.archive.find_entries(&EntrySearch::Newest(&query), &search_document)?;
         holdings.entries = entries.into_iter().map(|hit| FoundEntry::new("", hit)).collect();
     } else {
         operations.retain(|operation| sessions.is_empty() || sessions.contains(&operation.session));

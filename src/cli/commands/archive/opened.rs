@@ -51,10 +51,10 @@ fn kind_parser() -> impl TypedValueParser<Value = DocumentKind> {
 pub(super) struct OpenArchive<'a> {
     /// The URL as the user typed it, without a password.
     pub(super) url: String,
-    pub(super) place: ArchiveUrl,
+    pub(super) archive_url: ArchiveUrl,
     pub(super) archive: Box<dyn Archive>,
     /// The places to search for sessions; `None` without a home folder.
-    places: Option<SessionFolders>,
+    session_folders: Option<SessionFolders>,
     pub(super) context: &'a Context<'a>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> OpenArchive<'a> {
         context.probe_report(None)?;
         let place: ArchiveUrl = url.parse().map_err(CommandError::usage)?;
         let archive = archives::open_existing(&url)?;
-        Ok(Self { url: hide_password(&url), place, archive, places, context })
+        Ok(Self { url: hide_password(&url), archive_url: place, archive, session_folders: places, context })
     }
 }
 
@@ -104,7 +104,7 @@ impl OpenArchive<'_> {
         asked: &str,
         operations: &[Operation],
     ) -> Result<Vec<String>, CommandError> {
-        let missing = match self.places.as_ref().map(|places| session::find_session(asked, places)) {
+        let missing = match self.session_folders.as_ref().map(|places| session::find_session(asked, places)) {
             Some(Ok(found)) => return Ok(session_ancestors(&session_names(&input::open(&found)?)?, operations)),
             Some(Err(error)) => CommandError::from(error),
             None => anyhow!("no session matches {asked:?} in the archive").into(),
@@ -132,10 +132,10 @@ impl OpenArchive<'_> {
 
     /// The batches that the session `asked` starts with, oldest first; `None` if it names none, or its file is gone.
     pub(super) fn batches_of(&self, asked: &str) -> Result<Option<Vec<Hit>>, CommandError> {
-        let Some(Ok(found)) = self.places.as_ref().map(|places| session::find_session(asked, places)) else {
+        let Some(Ok(found)) = self.session_folders.as_ref().map(|places| session::find_session(asked, places)) else {
             return Ok(None);
         };
-        let reading = SessionReading::of(&found, self.context.ui)?;
+        let reading = SessionReading::read(&found, self.context.ui)?;
         let prior = reading.name_errors(prior_summary(reading.transcript()))?;
         let mut hits = Vec::new();
         for name in prior.map(|prior| prior.batches).unwrap_or_default() {
@@ -149,6 +149,6 @@ impl OpenArchive<'_> {
 
     /// The size of the archive's file, or of its tables on a server.
     pub(super) fn file_bytes(&self) -> Option<u64> {
-        stored_bytes(&self.place).ok().flatten()
+        stored_bytes(&self.archive_url).ok().flatten()
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandE
             Entry::Record(RecordEntry::new(record))
         }
         (ArchiveItem::Document(DocumentId::Line(digest)), true) => {
-            let line = archive.archive.line(digest)?.ok_or_else(|| dropped_entry_error(args, archive))?;
+            let line = archive.archive.read_line(digest)?.ok_or_else(|| dropped_entry_error(args, archive))?;
             let mut output = archive.context.ui.raw_output();
             output.write_all(&line).and_then(|()| output.flush())?;
             return Ok(());
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandE
 }
 
 fn show_line(digest: Digest, args: &Args, archive: &OpenArchive<'_>) -> Result<(), CommandError> {
-    let line = archive.archive.line(digest)?.ok_or_else(|| dropped_entry_error(args, archive))?;
+    let line = archive.archive.read_line(digest)?.ok_or_else(|| dropped_entry_error(args, archive))?;
     let originals = archive.archive.find_originals(OriginalSelection::Line(digest))?;
     let line = LineEntry::new(digest, line.len() as u64, &originals, entry_texts(&line));
     archive.context.ui.print_status(line.origin_text());

@@ -80,7 +80,7 @@ impl<'a> BatchOutput<'a> {
     ///
     /// # Errors
     /// When the result cannot be written.
-    pub(super) fn add(&mut self, batch: &BatchKey, result: &str) -> Result<(), CommandError> {
+    pub(super) fn write_result(&mut self, batch: &BatchKey, result: &str) -> Result<(), CommandError> {
         let own = result.trim_end().strip_prefix('{').unwrap_or_default();
         let line = format!("{{\"batch\":{},{own}\n", serde_json::to_string(batch)?);
         match self {

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>, runner: CommandRunner) -> 
     });
     let BatchState { counts, ended, .. } = batch.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if batch.stop.load(Ordering::Relaxed) && ended.is_none() {
-        return Err(CommandError::interrupted());
+        return Err(CommandError::interrupted_error());
     }
     if let Some(error) = ended {
         return Err(error);
@@ -137,7 +137,7 @@ impl<'a> Batch<'a> {
         let path = Some(item.path.display().to_string());
         let key = self.result_key(item);
         if key.as_ref().is_some_and(|key| known.contains(key)) {
-            self.lock().counts.skipped += 1;
+            self.lock_state().counts.skipped += 1;
             return;
         }
         let typed = self.args.command_line(item.path.as_os_str(), &item.options);
@@ -188,20 +188,20 @@ impl<'a> Batch<'a> {
             Ok(line) => Ok(line),
             Err(error) => failure_to_json(Some(&self.args.verb), error),
         };
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         let counted = if is_done { &mut state.counts.done } else { &mut state.counts.failed };
         *counted += 1;
-        let added = line.map_err(CommandError::from).and_then(|line| state.results.add(batch, &line));
+        let added = line.map_err(CommandError::from).and_then(|line| state.results.write_result(batch, &line));
         if let Err(error) = added {
             state.ended.get_or_insert(error);
         }
     }
 
     fn has_ended(&self) -> bool {
-        self.lock().ended.is_some()
+        self.lock_state().ended.is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BatchState<'a>> {
+    fn lock_state(&self) -> MutexGuard<'_, BatchState<'a>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

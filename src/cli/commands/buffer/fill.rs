@@ -37,7 +37,7 @@ pub(super) struct FillSettings {
     /// The limits to change.
     change: LimitChange,
     /// The settings of the summary, except for the limit, which the buffer stores.
-    how: SummarySettings,
+    summary_settings: SummarySettings,
     /// Whether a failed summary ends the command with exit code 3.
     is_strict: bool,
 }
@@ -46,7 +46,11 @@ impl LimitArgs {
     pub(super) fn resolve_fill(self, engine: EngineArgs, context: &Context<'_>) -> Result<FillSettings, CommandError> {
         let Self { size, max_tokens, summary_tokens, strict } = self;
         let how = resolve_summary_settings(engine, context.environment)?;
-        Ok(FillSettings { change: LimitChange { size, max_tokens, summary_tokens }, how, is_strict: strict })
+        Ok(FillSettings {
+            change: LimitChange { size, max_tokens, summary_tokens },
+            summary_settings: how,
+            is_strict: strict,
+        })
     }
 }
 
@@ -56,7 +60,7 @@ pub(super) fn push_and_report(
     filling: FillSettings,
     mut buffer: OpenBuffer<'_>,
 ) -> Result<Completion, CommandError> {
-    let FillSettings { change, how, is_strict } = filling;
+    let FillSettings { change, summary_settings: how, is_strict } = filling;
     let pushed = crate::buffer::push(&mut *buffer.archive, &buffer.name, spoken, change, Timestamp::now())?;
     let engine_name = how.engine.name();
     let settled = summarize_evicted(&mut buffer, how);

@@ -27,7 +27,7 @@ pub(super) fn run(args: Args, context: &Context<'_>) -> Result<Completion, Comma
     let source = args.session.find(context)?;
     let url = args.place.archive_url(context)?;
     context.probe_report(source.path())?;
-    let reading = SessionReading::of(&source, context.ui)?;
+    let reading = SessionReading::read(&source, context.ui)?;
     let messages = reading.name_errors(read_spoken(reading.transcript()))?;
     if messages.is_empty() {
         context.ui.print_status(format_args!("no messages in {}", reading.name));

@@ -56,7 +56,7 @@ impl<'a> OpenBuffer<'a> {
         if let Ok(ArchiveUrl::Memory) = url.parse() {
             context.ui.print_warning("an archive in memory is gone when this command ends; use --archive sqlite:PATH");
         }
-        let archive = archives::open(&url)?;
+        let archive = archives::open_or_create(&url)?;
         Ok(Self { url, archive, name, context })
     }
 

@@ -37,7 +37,7 @@ pub(super) fn print_reaction(
     compacted_at: Option<u64>,
     context: &Context<'_>,
 ) -> Result<(), CommandError> {
-    let auto = context.environment.config.client.auto_threshold()?.map(|auto| auto.of(100));
+    let auto = context.environment.config.client.auto_threshold()?.map(|auto| auto.share_of(100));
     context.ui.print_line(reaction_to_usage(percent, compacted_at, auto))?;
     Ok(())
 }
@@ -84,7 +84,7 @@ pub(super) fn print_preview(context: &Context<'_>) -> Result<(), CommandError> {
     let ui = context.ui;
     let request = read_request(context)?.after_preview()?;
     match plan_compaction(&request, &compact_options(context)?, ui)? {
-        Some(ClientPlan { answer, .. }) => ui.print_line(Preview::of(&request, &answer)?)?,
+        Some(ClientPlan { answer, .. }) => ui.print_line(Preview::compare_views(&request, &answer)?)?,
         None => ui.print_line("nothing to compact: no message would be removed")?,
     }
     Ok(())

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, context: &Context<'_>) -> Result<Completion, Comm
             output.flush().with_context(|| format!("write {}", path.display()))?;
             drop(output);
             staged.sync()?;
-            staged.commit(existing)?;
+            staged.move_into_place(existing)?;
             context.print_about(about_session(&report), &report, format_args!("{}\n", path.display()))?;
         }
     }
@@ -154,7 +154,7 @@ fn export_one(
     report: &mut ExportReport,
     ui: &Ui,
 ) -> Result<SessionRef, CommandError> {
-    let reading = SessionReading::of(found, ui)?;
+    let reading = SessionReading::read(found, ui)?;
     let mut session = reading.session_ref();
     let mut redactor = Redactor::default();
     if !args.no_redact {
@@ -179,7 +179,7 @@ fn export_one(
             piece.text = redactor.redact_text(&piece.text).text;
         }
         report.texts += 1;
-        Ok(write(&export.add(piece)?)?)
+        Ok(write(&export.export_text(piece)?)?)
     })?;
     let rest = export.finish_document()?.ok_or_else(|| anyhow!("{} has no messages", reading.name))?;
     write(&rest)?;

@@ -12,7 +12,7 @@ use crate::session::options::RunMode;
 use crate::session::scrub::removed_texts;
 use crate::terminal::interrupt::while_waiting;
 use crate::terminal::ui::Ui;
-use ctxc_core::apply::{each_part, write_private};
+use ctxc_core::apply::{each_part, write_private_making_folders};
 use ctxc_core::version::{PurgeMode, Secrets, purge_archive};
 use ctxc_store::Archive;
 use ctxc_transcript::text::StopRequested;
@@ -69,7 +69,7 @@ fn mask_key(mode: RunMode) -> Result<String, CommandError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = fresh();
             if mode == RunMode::Do {
-                write_private(&path, &key).with_context(|| format!("write {}", path.display()))?;
+                write_private_making_folders(&path, &key).with_context(|| format!("write {}", path.display()))?;
             }
             Ok(key)
         }

@@ -53,22 +53,22 @@ fn is_of_client(version: &Version) -> bool {
 
 /// `file` as the client that compacted it had it in memory: without the gap that a resume would find there (C-03).
 fn repair_gap(mut file: File) -> Result<File, ApplyError> {
-    let line = repair_line(&mut file)?.unwrap_or_default();
+    let line = closing_boundary(&mut file)?.unwrap_or_default();
     file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(&line)).map_err(ApplyError::WriteResult)?;
     Ok(file)
 }
 
-fn repair_line(file: &mut File) -> Result<Option<Vec<u8>>, ApplyError> {
+fn closing_boundary(file: &mut File) -> Result<Option<Vec<u8>>, ApplyError> {
     file.rewind()?;
     let index = Index::build(&*file)?;
     let found = ClientCompaction::find(file, &index, |_| Ok::<_, io::Error>(true))?;
-    Ok(found.map(|found| found.repair_line(file, &index)).transpose()?.flatten())
+    Ok(found.map(|found| found.make_closing_boundary(file, &index)).transpose()?.flatten())
 }
 
 /// Whether a resume finds a gap in `file`, which `version` was rendered to: a client compacted it, and went on before that was
 /// repaired.
 pub(in crate::apply) fn has_gap(version: &Version, file: &mut File) -> Result<bool, ApplyError> {
-    Ok(is_of_client(version) && repair_line(file)?.is_some())
+    Ok(is_of_client(version) && closing_boundary(file)?.is_some())
 }
 
 /// `now`, the problems of a file that was made of a known session, with those that the session had as clients wrote it: what

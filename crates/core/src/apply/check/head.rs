@@ -44,7 +44,7 @@ pub(in crate::apply) fn check_head(index: &Index, chain: &Chain, problems: &mut 
     let is_sent = |line: &LineNo| {
         matches!(index.record(*line).kind, EntryKind::User | EntryKind::Assistant | EntryKind::Attachment)
     };
-    if let Some(first) = kept.find(is_sent).filter(|&line| index.record(line).message().is_some()) {
+    if let Some(first) = kept.find(is_sent).filter(|&line| index.record(line).message_idx().is_some()) {
         let kind = if n_cut_off == 0 { ProblemKind::AssistantFirst } else { ProblemKind::AssistantAfterCut };
         // It is the conversation that has the problem, whichever message it starts with.
         problems.push(Problem::new(kind, first, IdHash::NONE));

@@ -74,7 +74,7 @@ fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
         if !record.kind.is_message() {
             continue;
         }
-        let blank = if record.message().is_some() { ProblemKind::BlankText } else { ProblemKind::BlankPrompt };
+        let blank = if record.message_idx().is_some() { ProblemKind::BlankText } else { ProblemKind::BlankPrompt };
         let facts = [
             (Flags::BLANK, blank),
             (Flags::BAD_CONTENT, ProblemKind::BadContent),
@@ -86,7 +86,7 @@ fn check_live(index: &Index, chain: &Chain, problems: &mut Vec<Problem>) {
         if is_sent && record.flags.any(Flags::UNSIGNED) {
             problems.push(Problem::new(ProblemKind::UnsignedThinking, line, record.uuid));
         }
-        if let Some(MessageIdx(message)) = record.message() {
+        if let Some(MessageIdx(message)) = record.message_idx() {
             if is_sent && calling.contains(&message) {
                 problems.push(Problem::new(ProblemKind::MisplacedThinking, line, record.uuid));
             }

@@ -85,7 +85,7 @@ struct MessageRuns<'a> {
     /// The last message of each run.
     last_messages: Vec<Option<MessageIdx>>,
     /// The places by line; `u32::MAX` for what is not live.
-    places: Vec<u32>,
+    place_by_line: Vec<u32>,
 }
 
 impl<'a> MessageRuns<'a> {
@@ -106,13 +106,13 @@ impl<'a> MessageRuns<'a> {
             if let Some(slot) = places.get_mut(line.idx()) {
                 *slot = place;
             }
-            if let Some(known) = record.message().and_then(|MessageIdx(at)| run_of_message.get_mut(at as usize)) {
+            if let Some(known) = record.message_idx().and_then(|MessageIdx(at)| run_of_message.get_mut(at as usize)) {
                 if *known == 0 {
                     run += u32::from(is_answered);
                     is_answered = false;
                     *known = run;
                     last_messages.truncate(run as usize);
-                    last_messages.push(record.message());
+                    last_messages.push(record.message_idx());
                 }
                 own = *known;
             } else {
@@ -120,11 +120,11 @@ impl<'a> MessageRuns<'a> {
             }
             runs.push(own);
         }
-        Self { lines: &chain.lines, runs, last_messages, places }
+        Self { lines: &chain.lines, runs, last_messages, place_by_line: places }
     }
 
     fn collect_ends(&self, index: &Index) -> Vec<PairEnd> {
-        let place_of = |line: LineNo| self.places.get(line.idx()).copied().filter(|&place| place != u32::MAX);
+        let place_of = |line: LineNo| self.place_by_line.get(line.idx()).copied().filter(|&place| place != u32::MAX);
         let live = index.tools.iter().filter_map(|end| Some((end, place_of(end.line)?)));
         live.map(|(end, place)| PairEnd::new(end.id, place, end.is_result)).collect()
     }
@@ -140,7 +140,7 @@ impl<'a> MessageRuns<'a> {
     /// Whether the entry at `place` belongs to the last message of its run.
     fn is_in_last_message(&self, index: &Index, place: u32) -> bool {
         let last = self.run_at(place).and_then(|run| self.last_messages.get(run as usize).copied().flatten());
-        last == index.record(self.line(place)).message()
+        last == index.record(self.line(place)).message_idx()
     }
 
     fn last_run(&self) -> Option<u32> {

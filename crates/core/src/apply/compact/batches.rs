@@ -134,7 +134,7 @@ impl BatchLabels {
     ///
     /// # Errors
     /// When the archive cannot be read, or what it holds is damaged.
-    pub fn of(archive: &dyn Archive, session: &str) -> Result<Self, ArchiveError> {
+    pub fn read_from_archive(archive: &dyn Archive, session: &str) -> Result<Self, ArchiveError> {
         Ok(Self(all_batches(archive, Some(session))?.map(|batch| (batch.name, batch.label)).collect()))
     }
 
@@ -191,7 +191,7 @@ mod tests {
             archive.put_record(&batch.to_record()).unwrap();
         }
         archive.commit().unwrap();
-        let mut labels = BatchLabels::of(&*archive, "s1").unwrap();
+        let mut labels = BatchLabels::read_from_archive(&*archive, "s1").unwrap();
         assert_eq!(named("two", &mut labels), second);
         assert_eq!(named("three", &mut labels).label, format!("{}-3", first.label));
         assert_eq!(archive.find_records(&RecordFilter::default()).unwrap().len(), 2);

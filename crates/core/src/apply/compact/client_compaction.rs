@@ -21,7 +21,7 @@ pub struct ClientCompaction {
     /// The same line once more, where there is one.
     pub repeated: Option<LineNo>,
     /// The first line after those that the client wrote at once: boundary, view, and entries again.
-    pub end: LineNo,
+    pub end_line: LineNo,
     /// Whether a resume would send the entries before it as well.
     pub is_open: bool,
 }
@@ -72,7 +72,7 @@ impl ClientCompaction {
         let said = read_line(file, index, repeated.unwrap_or(boundary), &mut buffer)?;
         let says = index.record(repeated.unwrap_or(boundary)).flags.any(Flags::PRESERVES.with(Flags::KEEPS_NOTHING));
         let is_open = !says && said.ends_with(b"\n") && has_old_parent(index, boundary, LineNo(end));
-        Ok(Some(Self { boundary, repeated, end: LineNo(end), is_open }))
+        Ok(Some(Self { boundary, repeated, end_line: LineNo(end), is_open }))
     }
 
     /// Whether an archive that knows the first `n_lines` of the file has it as an operation.
@@ -85,7 +85,7 @@ impl ClientCompaction {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn repair_line(&self, file: &File, index: &Index) -> io::Result<Option<Vec<u8>>> {
+    pub fn make_closing_boundary(&self, file: &File, index: &Index) -> io::Result<Option<Vec<u8>>> {
         if !self.is_open {
             return Ok(None);
         }
@@ -107,13 +107,13 @@ impl ClientCompaction {
 /// on may have such a parent for another reason: a second client has gone on with what it has in memory.
 fn has_old_parent(index: &Index, boundary: LineNo, end: LineNo) -> bool {
     let before = index.lines().take_while(|line| *line < boundary);
-    let messages: HashSet<MessageIdx> = before.filter_map(|line| index.record(line).message()).collect();
+    let messages: HashSet<MessageIdx> = before.filter_map(|line| index.record(line).message_idx()).collect();
     index.lines().filter(|line| boundary < *line && *line < end).any(|line| {
         let record = index.record(line);
         let is_boundary = record.flags.any(Flags::COMPACT_BOUNDARY);
         !is_boundary && matches!(index.named_parent(line), Parent::At(parent) if parent < boundary)
             || record.kind == EntryKind::Assistant
-                && record.message().is_some_and(|message| messages.contains(&message))
+                && record.message_idx().is_some_and(|message| messages.contains(&message))
     })
 }
 

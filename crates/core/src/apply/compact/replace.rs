@@ -10,14 +10,14 @@ use std::io;
 use super::boundary::{SummaryHead, head_entries};
 use crate::apply::compact::scope::{Compaction, CompactionScope};
 use crate::apply::edit::own_edits::{LineAddresses, own_edits};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::render::rebase::DraftTranscript;
 use crate::apply::truncate::dependents::drop_dependents;
 use crate::version::{Edit, LineAddress};
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_tokens};
 
-/// The edits that replace all live messages of `compaction` by a boundary and a summary, together with those of `rewrite`.
+/// The edits that replace all live messages of `compaction` by a boundary and a summary, together with those of `changes`.
 /// They apply to the transcript whose lines are `lines` of a session of `n_stored`.
 ///
 /// # Errors
@@ -25,24 +25,31 @@ use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet, Transcript, context_
 pub fn compact_messages(
     transcript: Transcript<'_>,
     compaction: &Compaction<'_>,
-    rewrite: Rewrite,
+    changes: TranscriptChanges,
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Compaction { scope, view, size, batches } = *compaction;
-    let CompactionScope { first, kept, gone, .. } = scope;
+    let CompactionScope { first_kept_line: first, kept_lines: kept, replaced_lines: gone, .. } = scope;
     let head = SummaryHead { view, size, batches, beside: None };
-    replace_lines(transcript, &ReplacedLines { kept, gone, first: *first }, head, rewrite, lines, n_stored)
+    replace_lines(
+        transcript,
+        &ReplacedLines { kept_lines: kept, dropped_lines: gone, first_kept: *first },
+        head,
+        changes,
+        lines,
+        n_stored,
+    )
 }
 
 /// The messages that a new head replaces.
 pub(in crate::apply) struct ReplacedLines<'a> {
     /// The live lines that stay.
-    pub kept: &'a LineSet,
+    pub kept_lines: &'a LineSet,
     /// The live lines that go, in the order of the conversation.
-    pub gone: &'a [LineNo],
+    pub dropped_lines: &'a [LineNo],
     /// The first line that stays; `None` where all go.
-    pub first: Option<LineNo>,
+    pub first_kept: Option<LineNo>,
 }
 
 /// As `compact`, for any messages.
@@ -53,22 +60,22 @@ pub(in crate::apply) fn replace_lines(
     transcript: Transcript<'_>,
     replaced: &ReplacedLines<'_>,
     head: SummaryHead<'_>,
-    mut rewrite: Rewrite,
+    mut changes: TranscriptChanges,
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let Transcript { index, chain, .. } = transcript;
-    let ReplacedLines { kept, gone, first } = *replaced;
+    let ReplacedLines { kept_lines: kept, dropped_lines: gone, first_kept: first } = *replaced;
     let oldest = gone.iter().copied().min().unwrap_or_default();
     let before = kept.iter().next().unwrap_or(LineNo(index.n_lines()));
     // Entries that only follow from edits come and go with them, so that nothing can go back to them (N-03).
     let own: Vec<LineNo> = gone.iter().copied().filter(|line| lines.get(*line).0.is_some()).collect();
     let inserted = head_entries(transcript, if own.is_empty() { gone } else { &own }, head)?;
     for &line in gone {
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     }
-    drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut rewrite);
-    let mut edits = own_edits(index, &rewrite, lines);
+    drop_dependents(index, chain, &(oldest..first.unwrap_or(before)), &mut changes);
+    let mut edits = own_edits(index, &changes, lines);
     // Lines that went with the messages are left out too, even if no edit could name them.
     let anchor = index.lines().filter(|line| *line >= before).find_map(|line| lines.get(line).0);
     let before = anchor.unwrap_or(LineAddress::Stored(LineNo(n_stored)));
@@ -76,32 +83,32 @@ pub(in crate::apply) fn replace_lines(
     Ok(edits)
 }
 
-/// A rewrite of `draft` that changes nothing, but marks the lines that `rewrite` changed in the transcript of `index` and
+/// A rewrite of `draft` that changes nothing, but marks the lines that `changes` changed in the transcript of `index` and
 /// `chain`, so that their consequences are found.
 #[must_use]
 pub fn mark_changed_lines(
     index: &Index,
     chain: &Chain,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
     lines: &LineAddresses,
     draft: &DraftTranscript,
-) -> Rewrite {
+) -> TranscriptChanges {
     let place_of: HashMap<LineAddress, LineNo> =
         draft.index.lines().filter_map(|line| Some((draft.lines.get(line).0?, line))).collect();
     let place = |line: LineNo| lines.get(line).0.and_then(|address| place_of.get(&address).copied());
     let before: LineSet = index.lines().filter_map(place).collect();
     let kept: LineSet = chain.lines.iter().copied().filter(|line| place(*line).is_some()).collect();
     let added = draft.index.lines().filter(|line| !before.contains(*line) && draft.chain.is_live(*line));
-    let seen = kept.iter().filter(|line| rewrite.is_seen(*line)).filter_map(place);
+    let seen = kept.iter().filter(|line| changes.is_seen(*line)).filter_map(place);
     let measured =
         measured_tokens(index, chain, &kept) - measured_tokens(&draft.index, &draft.chain, &draft.chain.live);
-    let cuts = rewrite.cuts.iter().filter_map(|(line, cuts)| Some((place(*line)?, cuts.clone())));
-    Rewrite {
+    let cuts = changes.cuts.iter().filter_map(|(line, cuts)| Some((place(*line)?, cuts.clone())));
+    TranscriptChanges {
         added: added.chain(seen).collect(),
-        already_saved: rewrite.already_saved + measured,
+        already_saved: changes.already_saved + measured,
         cuts: cuts.collect(),
-        records: rewrite.records.clone(),
-        ..Rewrite::default()
+        records: changes.records.clone(),
+        ..TranscriptChanges::default()
     }
 }
 

@@ -20,15 +20,15 @@ pub struct CompactionScope {
     /// The messages of the conversation.
     pub messages: Messages,
     /// The first of them that stays, by its place.
-    pub start: usize,
+    pub first_kept_place: usize,
     /// The summary that the conversation starts with by now; it goes with the messages, and is none of them.
     pub prior: Option<PriorSummary>,
     /// The first line of the message that stays first; none where all go.
-    pub first: Option<LineNo>,
+    pub first_kept_line: Option<LineNo>,
     /// The lines that stay.
-    pub kept: LineSet,
+    pub kept_lines: LineSet,
     /// Those that go, in the order of the conversation.
-    pub gone: Vec<LineNo>,
+    pub replaced_lines: Vec<LineNo>,
     /// The messages that go, in the chunks that are summarized.
     pub chunks: Vec<MessageChunk>,
     /// The effects of the messages that stay.
@@ -65,7 +65,7 @@ impl CompactionScope {
     ///
     /// # Errors
     /// When the source cannot be read.
-    pub fn of(
+    pub fn choose_messages(
         transcript: Transcript<'_>,
         without: &LineSet,
         keep_recent: usize,
@@ -94,7 +94,17 @@ impl CompactionScope {
         let first = messages.first_line(chain, start);
         let stays: Vec<LineNo> = chain.lines.iter().copied().filter(|line| kept.contains(*line)).collect();
         let (later, kept_needs) = (read_ledger(file, index, &stays)?, read_needs(file, index, &stays)?);
-        Ok(Some(Self { messages, start, prior, first, kept, gone, chunks, later, kept_needs }))
+        Ok(Some(Self {
+            messages,
+            first_kept_place: start,
+            prior,
+            first_kept_line: first,
+            kept_lines: kept,
+            replaced_lines: gone,
+            chunks,
+            later,
+            kept_needs,
+        }))
     }
 
     /// The number of messages that go, without the earlier summary.
@@ -140,7 +150,7 @@ fn chunk_lines(
 #[derive(Clone, Debug)]
 pub struct ChunkContent {
     /// The texts, oldest first.
-    pub said: Vec<MessageToSummarize>,
+    pub messages_to_summarize: Vec<MessageToSummarize>,
     /// The batch that it becomes, whose text is still to be written.
     pub batch: Batch,
 }
@@ -164,5 +174,8 @@ pub fn read_chunk(file: &File, index: &Index, chunk: &MessageChunk, most_lines: 
         text: String::new(),
         ledger,
     };
-    Ok(ChunkContent { said: remarks.into_iter().flat_map(|remark| remark.said).collect(), batch })
+    Ok(ChunkContent {
+        messages_to_summarize: remarks.into_iter().flat_map(|remark| remark.messages_to_summarize).collect(),
+        batch,
+    })
 }

@@ -144,7 +144,7 @@ fn note_operation(
     let state = &deposited.state;
     let mut sum: KeySum = deposited.keys.iter().copied().collect();
     let again = EarlierMessages::read(Transcript { file, index: &before, chain: &chain })?;
-    let written: Vec<LineNo> = (found.boundary.0..found.end.0).map(LineNo).collect();
+    let written: Vec<LineNo> = (found.boundary.0..found.end_line.0).map(LineNo).collect();
     // The boundary and the view say nothing again.
     let views = written.len().min(2);
     let originals = again.find_originals(file, index, written.get(views..).unwrap_or_default())?;
@@ -192,7 +192,7 @@ fn note_operation(
     operations.push(taken.operation.to_owned());
     let version = Version::new(state.key(), operations, steps, &sum, saved).with_sessions(session, source_session);
     let read = deposited.version.unwrap_or_else(|| state.key());
-    let end = if found.end.0 < index.n_lines() { index.line_offset(found.end) } else { index.n_bytes };
+    let end = if found.end_line.0 < index.n_lines() { index.line_offset(found.end_line) } else { index.n_bytes };
     let reference = |digest, bytes| FileRef { path: Some(taken.path.to_owned()), digest, bytes };
     let operation = Operation {
         id: taken.operation.to_owned(),

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::cut::is_cut;
-use super::rewrite::Rewrite;
+use super::transcript_changes::TranscriptChanges;
 use crate::apply::read::lines::each_scanned_line;
 use crate::apply::read::named::text_beginning;
 use crate::apply::read::page::ScannedLine;
@@ -29,7 +29,7 @@ pub struct CompressTasks {
     pub n_skipped: u64,
 }
 
-/// Reads the texts of `candidates` (B-04). What `rewrite` has removed or cut already is left alone, what an earlier one
+/// Reads the texts of `candidates` (B-04). What `changes` has removed or cut already is left alone, what an earlier one
 /// left in the place of a text, and tool results that carry what a person said (K-01).
 ///
 /// # Errors
@@ -39,7 +39,7 @@ pub fn read_tasks(
     index: &Index,
     candidates: &[CompressCandidate],
     min_tokens: Tokens,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
 ) -> io::Result<CompressTasks> {
     let mut tasks = CompressTasks::default();
     let asking = asking_calls(index);
@@ -48,15 +48,15 @@ pub fn read_tasks(
     // Answers, and the context that Codex adds, stay whole.
     let is_kept = |line: LineNo| {
         let record = index.record(line);
-        index.format == Format::Codex && (record.message().is_some() || record.flags.any(Flags::META))
+        index.format == Format::Codex && (record.message_idx().is_some() || record.flags.any(Flags::META))
     };
-    let is_open = |line: LineNo| !rewrite.dropped.contains(line) && !is_kept(line);
+    let is_open = |line: LineNo| !changes.dropped.contains(line) && !is_kept(line);
     for candidate in candidates.iter().filter(|candidate| is_open(candidate.line)) {
         let line = read_line(file, index, candidate.line, &mut buffer)?;
         scan.read(line);
         let page = ScannedLine { line: candidate.line, bytes: line, scan: &scan };
         let mut texts = Vec::new();
-        if candidate.wants_text && !is_cut(rewrite, candidate.line, None) {
+        if candidate.wants_text && !is_cut(changes, candidate.line, None) {
             texts.push((TaskPart::Text, entry::message_text(&scan, line)));
         }
         if candidate.wants_results {
@@ -64,7 +64,7 @@ pub fn read_tasks(
             let open = results.filter(|(at, text)| {
                 let call = page.result_call_id(*at);
                 let asks = || call.as_ref().is_some_and(|call| asking.contains(&IdHash::of(call.as_bytes())));
-                !is_cut(rewrite, candidate.line, call.as_deref()) && !is_persons_refusal(text) && !asks()
+                !is_cut(changes, candidate.line, call.as_deref()) && !is_persons_refusal(text) && !asks()
             });
             texts.extend(open.map(|(at, text)| (TaskPart::ToolResult(at), text)));
         }
@@ -78,7 +78,7 @@ pub fn read_tasks(
     Ok(tasks)
 }
 
-/// Adds to `rewrite` an edit for every task that has a shorter text.
+/// Adds to `changes` an edit for every task that has a shorter text.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -87,7 +87,7 @@ pub fn add_compress_edits(
     index: &Index,
     tasks: &[Task],
     outcomes: &[TaskOutcome],
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
     let mut by_line: BTreeMap<LineNo, Vec<(&Task, &str, Tokens)>> = BTreeMap::new();
     for (task, outcome) in tasks.iter().zip(outcomes) {
@@ -105,10 +105,10 @@ pub fn add_compress_edits(
                 }
             };
             let Some(splices) = splices else { continue };
-            rewrite.edit_line(page.line, splices);
+            changes.edit_line(page.line, splices);
             let name = call.as_ref().map_or_else(|| text_beginning(&task.text), |call| handle_of(index, call));
             let rule = "compress".to_owned();
-            rewrite.note_cut(
+            changes.note_cut(
                 page.line,
                 Cut { uuid: page.uuid(), call, name, rule, before: task.tokens, after, of: Vec::new() },
             );

@@ -1,7 +1,7 @@
 //! Cutting one item out of a line: the result of a tool call, or the text of a message.
 
 use super::leaves::{ValueReader, shorten_leaves};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::page::ScannedLine;
 use ctxc_store::Cut;
 use ctxc_transcript::edit::{Splice, replace_text};
@@ -19,11 +19,11 @@ pub struct CutLabel<'a> {
     pub rule: &'a str,
 }
 
-/// Whether `rewrite` has already cut the result of `call` in `line`, or the text of the message without one.
+/// Whether `changes` has already cut the result of `call` in `line`, or the text of the message without one.
 #[must_use]
-pub fn is_cut(rewrite: &Rewrite, line: LineNo, call: Option<&str>) -> bool {
-    rewrite.dropped.contains(line)
-        || rewrite.cuts.get(&line).is_some_and(|cuts| cuts.iter().any(|cut| cut.call.as_deref() == call))
+pub fn is_cut(changes: &TranscriptChanges, line: LineNo, call: Option<&str>) -> bool {
+    changes.dropped.contains(line)
+        || changes.cuts.get(&line).is_some_and(|cuts| cuts.iter().any(|cut| cut.call.as_deref() == call))
 }
 
 /// Replaces the tool result at `at` of the blocks of the scan by `text`, whatever it holds, and shortens the copy in
@@ -36,7 +36,7 @@ pub(in crate::apply) fn cut_result(
     at: usize,
     text: &str,
     label: CutLabel<'_>,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolResult && !block.is_nested)?;
     let call = page.decode_string(block.tool_id);
@@ -47,29 +47,34 @@ pub(in crate::apply) fn cut_result(
         let end = block.span?.end - 1;
         Splice::new(Span { start: end, end }, format!(r#","content":{}"#, json_string::encode(text)))
     };
-    rewrite.edit_line(page.line, [splice]);
+    changes.edit_line(page.line, [splice]);
     // With the first result of a line its copy was shortened.
     let is_first = |cuts: &Vec<Cut>| cuts.iter().all(|cut| cut.call.is_none());
-    if rewrite.cuts.get(&page.line).is_none_or(is_first) {
-        shorten_copy(page, rewrite);
+    if changes.cuts.get(&page.line).is_none_or(is_first) {
+        shorten_copy(page, changes);
     }
     let cut = Cut { call: Some(call), ..cut_record(page, label, page.result_tokens(at), chars4_tokens(text)) };
-    rewrite.note_cut(page.line, cut.clone());
+    changes.note_cut(page.line, cut.clone());
     Some(cut)
 }
 
 /// Puts `text` in the place of the text of a message; its other blocks stay. Returns what was cut; `None`, with nothing
 /// done, where the message has no text or it is cut already.
-pub fn cut_text(page: ScannedLine<'_>, text: &str, label: CutLabel<'_>, rewrite: &mut Rewrite) -> Option<Cut> {
-    if is_cut(rewrite, page.line, None) {
+pub fn cut_text(
+    page: ScannedLine<'_>,
+    text: &str,
+    label: CutLabel<'_>,
+    changes: &mut TranscriptChanges,
+) -> Option<Cut> {
+    if is_cut(changes, page.line, None) {
         return None;
     }
     let text = not_blank(text);
     let splices = replace_text(page.scan, page.bytes, text)?;
-    rewrite.edit_line(page.line, splices);
+    changes.edit_line(page.line, splices);
     let before = text_tokens(page);
     let cut = cut_record(page, label, before, chars4_tokens(text));
-    rewrite.note_cut(page.line, cut.clone());
+    changes.note_cut(page.line, cut.clone());
     Some(cut)
 }
 
@@ -83,12 +88,12 @@ pub fn cut_input(
     at: usize,
     (command, kept): (&str, &dyn Fn(&str) -> String),
     label: CutLabel<'_>,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> Option<Cut> {
     let block = page.scan.blocks.get(at).filter(|block| block.kind == BlockKind::ToolUse)?;
     let call = page.decode_string(block.tool_id);
     // Calls of Codex stay whole: their parameters are JSON in a string, and belong to a response.
-    let is_open = page.scan.format != Format::Codex && !is_cut(rewrite, page.line, Some(&call));
+    let is_open = page.scan.format != Format::Codex && !is_cut(changes, page.line, Some(&call));
     let input = block.input.filter(|_| is_open)?;
     let splices = shorten_leaves(page.bytes, input, ValueReader::Model { command, kept });
     if splices.is_empty() {
@@ -100,23 +105,24 @@ pub fn cut_input(
     });
     let before = encoded_units(input.of(page.bytes));
     let cut = Cut { call: Some(call), ..cut_record(page, label, tokens(before), tokens(before - goes + comes)) };
-    rewrite.edit_line(page.line, splices);
-    rewrite.note_cut(page.line, cut.clone());
+    changes.edit_line(page.line, splices);
+    changes.note_cut(page.line, cut.clone());
     Some(cut)
 }
 
 /// Shortens the copy of the results of a line that the client keeps for the screen, which the model does not see.
 /// Returns by how many bytes; 0 where there is none, or it is shortened already.
-pub fn shorten_copy(page: ScannedLine<'_>, rewrite: &mut Rewrite) -> u64 {
+pub fn shorten_copy(page: ScannedLine<'_>, changes: &mut TranscriptChanges) -> u64 {
     let Some(copy) = page.scan.tool_use_result else { return 0 };
     let is_inside = |splice: &Splice| splice.span.start >= copy.start && splice.span.end <= copy.end;
-    if rewrite.edits.get(&page.line).is_some_and(|splices| splices.iter().any(is_inside)) {
+    if changes.edits.get(&page.line).is_some_and(|splices| splices.iter().any(is_inside)) {
         return 0;
     }
     let splices = shorten_leaves(page.bytes, copy, ValueReader::Client);
-    let saved = splices.iter().map(|splice| splice.span.range().len().saturating_sub(splice.bytes.len()) as u64).sum();
+    let saved =
+        splices.iter().map(|splice| splice.span.byte_range().len().saturating_sub(splice.bytes.len()) as u64).sum();
     if !splices.is_empty() {
-        rewrite.edit_unseen(page.line, splices);
+        changes.edit_unseen(page.line, splices);
     }
     saved
 }
@@ -172,13 +178,16 @@ mod tests {
     }
 
     /// The line after `cut`, what was cut, and the tokens of the line before and after.
-    fn after(line: &str, cut: impl Fn(ScannedLine<'_>, &mut Rewrite) -> Option<Cut>) -> (String, Option<Cut>, i64) {
+    fn after(
+        line: &str,
+        cut: impl Fn(ScannedLine<'_>, &mut TranscriptChanges) -> Option<Cut>,
+    ) -> (String, Option<Cut>, i64) {
         let scan = Scan::of(line.as_bytes());
-        let mut rewrite = Rewrite::default();
+        let mut changes = TranscriptChanges::default();
         let page = ScannedLine { line: LineNo(0), bytes: line.as_bytes(), scan: &scan };
-        let done = cut(page, &mut rewrite);
-        assert_eq!(cut(page, &mut rewrite), None, "what is cut is not cut again");
-        let splices = rewrite.edits.remove(&LineNo(0)).unwrap_or_default();
+        let done = cut(page, &mut changes);
+        assert_eq!(cut(page, &mut changes), None, "what is cut is not cut again");
+        let splices = changes.edits.remove(&LineNo(0)).unwrap_or_default();
         let rendered = splice_line(line.as_bytes(), &splices).unwrap();
         let total = |bytes: &[u8]| {
             let mut sum = 0;
@@ -186,7 +195,7 @@ mod tests {
             sum
         };
         let saved = total(line.as_bytes()) - total(&rendered);
-        assert_eq!(rewrite.saved.get(&LineNo(0)).copied().unwrap_or(0), saved, "P-13: the saving is not true");
+        assert_eq!(changes.saved.get(&LineNo(0)).copied().unwrap_or(0), saved, "P-13: the saving is not true");
         (String::from_utf8(rendered).unwrap(), done, saved)
     }
 
@@ -207,9 +216,9 @@ mod tests {
             (r#","content":null"#.to_owned(), r#","content":"[gone]""#),
         ];
         for (before, expected) in cases {
-            let (line, cut, _) = after(&result_line(&before), |page, rewrite| {
-                let is_known = is_cut(rewrite, page.line, Some("t1"));
-                (!is_known).then(|| cut_result(page, 0, "[gone]", LABEL, rewrite)).flatten()
+            let (line, cut, _) = after(&result_line(&before), |page, changes| {
+                let is_known = is_cut(changes, page.line, Some("t1"));
+                (!is_known).then(|| cut_result(page, 0, "[gone]", LABEL, changes)).flatten()
             });
             let copy = r#"{"stdout":"[ctxc: 300 characters removed]","n":1}"#;
             let whole = result_line(expected).replace(&format!(r#"{{"stdout":"{}","n":1}}"#, "o".repeat(300)), copy);
@@ -235,7 +244,7 @@ mod tests {
         ];
         for (before, text, expected) in cases {
             let text = text.replace("\\n", "\n");
-            let (rendered, cut, _) = after(&line(before), |page, rewrite| cut_text(page, &text, LABEL, rewrite));
+            let (rendered, cut, _) = after(&line(before), |page, changes| cut_text(page, &text, LABEL, changes));
             assert_eq!(rendered, line(expected));
             assert_eq!(cut.unwrap().call, None);
         }
@@ -244,13 +253,13 @@ mod tests {
                 r#"[{{"type":"tool_use","id":"t","name":"Write","input":{{"file_path":"/a","n":1,"content":"{text}"}}}}]"#
             ))
         };
-        let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, rewrite| {
+        let (rendered, cut, _) = after(&input(&"x".repeat(999)), |page, changes| {
             let command = ArchiveRef::Nowhere.show_command(page.digest());
-            cut_input(page, 0, (&command, &|_| String::new()), LABEL, rewrite)
+            cut_input(page, 0, (&command, &|_| String::new()), LABEL, changes)
         });
         assert_eq!(rendered, input("[ctxc: 999 characters removed]"));
         assert_eq!(cut.and_then(|cut| cut.call).as_deref(), Some("t"));
-        let (_, cut, saved) = after(&line("[]"), |page, rewrite| cut_text(page, "x", LABEL, rewrite));
+        let (_, cut, saved) = after(&line("[]"), |page, changes| cut_text(page, "x", LABEL, changes));
         assert_eq!((cut, saved), (None, 0));
     }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::cut::{CutLabel, cut_input};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::lines::each_scanned_line;
 use crate::apply::read::placeholder::ArchiveRef;
 use crate::plan::BlockPlace;
@@ -26,7 +26,7 @@ pub fn cut_inputs(
     calls: &BTreeMap<BlockPlace, String>,
     archive_ref: &ArchiveRef,
     kept: &dyn Fn(LineNo, &str) -> String,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<Vec<Cut>> {
     let lines: LineSet = calls.keys().map(|place| place.line).collect();
     let mut cuts = Vec::new();
@@ -36,7 +36,7 @@ pub fn cut_inputs(
         let of_line = BlockPlace { line, block: 0 }..=BlockPlace { line, block: u32::MAX };
         for (place, name) in calls.range(of_line) {
             let label = CutLabel { name, rule: INPUTS };
-            cuts.extend(cut_input(page, place.block as usize, (&command, &|text| kept(line, text)), label, rewrite));
+            cuts.extend(cut_input(page, place.block as usize, (&command, &|text| kept(line, text)), label, changes));
         }
     })?;
     Ok(cuts)

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::cut::{CutLabel, cut_result, cut_text, is_cut};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::calls::ToolCalls;
 use crate::apply::read::describe::{Described, describe_calls};
 use crate::apply::read::lines::each_scanned_line;
@@ -63,7 +63,7 @@ pub fn cut_named(
     calls: &ToolCalls,
     items: &[(CutItem, ItemReplacement<'_>)],
     rule: &str,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<HashMap<CutItem, CutOutcome>> {
     let mut outcomes = HashMap::new();
     let mut by_line: BTreeMap<LineNo, Vec<(CutItem, ItemReplacement<'_>)>> = BTreeMap::new();
@@ -94,8 +94,8 @@ pub fn cut_named(
     each_scanned_line(file, index, &lines, |page| {
         for &(item, replacement) in by_line.get(&page.line).into_iter().flatten() {
             let cut = match item {
-                CutItem::Text(_) => cut_message(page, replacement, rule, rewrite),
-                CutItem::Result(call_idx) => cut_call(page, calls, call_idx, &described, replacement, rule, rewrite),
+                CutItem::Text(_) => cut_message(page, replacement, rule, changes),
+                CutItem::Result(call_idx) => cut_call(page, calls, call_idx, &described, replacement, rule, changes),
             };
             outcomes.insert(item, cut.unwrap_or(CutOutcome::AlreadyCut));
         }
@@ -110,17 +110,17 @@ fn cut_call(
     described: &HashMap<BlockPlace, Described>,
     replacement: ItemReplacement<'_>,
     rule: &str,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> Option<CutOutcome> {
     let call = calls.calls.get(call_idx)?;
     let at = call.result?.block as usize;
-    if page.result_call_id(at).is_some_and(|id| is_cut(rewrite, page.line, Some(&id))) {
+    if page.result_call_id(at).is_some_and(|id| is_cut(changes, page.line, Some(&id))) {
         return None;
     }
     let what = described.get(&call.call)?.short_label(WHAT_LEN);
     let name = calls.handles.get(call_idx)?.to_string();
     let text = replacement_text(page, &what, page.result_tokens(at), replacement);
-    let cut = cut_result(page, at, &text, CutLabel { name: &name, rule }, rewrite)?;
+    let cut = cut_result(page, at, &text, CutLabel { name: &name, rule }, changes)?;
     Some(CutOutcome::Cut { cut, what })
 }
 
@@ -128,7 +128,7 @@ fn cut_message(
     page: ScannedLine<'_>,
     replacement: ItemReplacement<'_>,
     rule: &str,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> Option<CutOutcome> {
     let texts = message_texts(&page);
     if texts.iter().all(|text| is_placeholder(text)) {
@@ -138,7 +138,7 @@ fn cut_message(
     let who = if page.scan.kind == EntryKind::Assistant { "answer" } else { "prompt" };
     let tokens: Tokens = texts.iter().map(|text| chars4_tokens(text)).sum();
     let text = replacement_text(page, &format!("{who} `{name}`"), tokens, replacement);
-    let cut = cut_text(page, &text, CutLabel { name: &name, rule }, rewrite)?;
+    let cut = cut_text(page, &text, CutLabel { name: &name, rule }, changes)?;
     Some(CutOutcome::Cut { cut, what: who.to_owned() })
 }
 
@@ -149,7 +149,8 @@ fn replacement_text(page: ScannedLine<'_>, what: &str, tokens: Tokens, replaceme
     match replacement {
         ItemReplacement::Summary(summary) => summary.to_owned(),
         ItemReplacement::Placeholder(archive_ref) => {
-            Placeholder { what, fate: "removed", tokens, line: page.digest(), archive_ref }.fitting_text()
+            Placeholder { content_label: what, fate: "removed", tokens, line: page.digest(), archive_ref }
+                .fitting_text()
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 
 use super::cut::{CutLabel, cut_record, is_cut};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::lines::each_scanned_line;
 use crate::apply::read::page::ScannedLine;
 use crate::apply::read::placeholder::{ArchiveRef, Placeholder};
@@ -27,7 +27,7 @@ pub(in crate::apply) fn cut_images(
     horizon: CutHorizon,
     calls: &[ToolCall],
     archive_ref: &ArchiveRef,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<Vec<Cut>> {
     let Transcript { file, index, chain } = transcript;
     let protected = calls.iter().filter(|call| call.access == CutPermission::Protected);
@@ -45,12 +45,12 @@ pub(in crate::apply) fn cut_images(
             let place = around.as_ref().map(|(at, _)| BlockPlace { line, block: *at });
             let call = around.as_ref().map(|(_, call)| call.clone());
             let stays = place.is_some_and(|place| protected.contains(&place));
-            if block.kind == BlockKind::Image && !stays && !is_cut(rewrite, line, call.as_deref()) {
+            if block.kind == BlockKind::Image && !stays && !is_cut(changes, line, call.as_deref()) {
                 found.push((block, call));
             }
         }
         for (block, call) in found {
-            cuts.extend(cut_image(page, block, call, archive_ref, rewrite));
+            cuts.extend(cut_image(page, block, call, archive_ref, changes));
         }
     })?;
     Ok(cuts)
@@ -64,11 +64,11 @@ fn image_candidates(index: &Index, chain: &Chain, horizon: CutHorizon) -> LineSe
     let mut turn = None;
     let mut starts = (0..).zip(&turns).peekable();
     for (place, &line) in chain.lines.iter().enumerate() {
-        if let Some((turn_idx, _)) = starts.next_if(|(_, turn)| turn.places.start <= place) {
+        if let Some((turn_idx, _)) = starts.next_if(|(_, turn)| turn.chain_places.start <= place) {
             turn = Some(turn_idx);
         }
         let record = index.record(line);
-        seen.extend(record.message());
+        seen.extend(record.message_idx());
         let step = u32::try_from(seen.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let may_hold = record.kind == EntryKind::User && !record.flags.any(Flags::SINGLE);
         if may_hold && horizon.is_old_enough(step, turn) {
@@ -83,10 +83,11 @@ fn cut_image(
     block: &Block,
     call: Option<String>,
     archive_ref: &ArchiveRef,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> Option<Cut> {
     let before = block_tokens(block, page.bytes);
-    let placeholder = Placeholder { what: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
+    let placeholder =
+        Placeholder { content_label: "image", fate: "removed", tokens: before, line: page.digest(), archive_ref };
     let text = placeholder.fitting_text();
     let after = chars4_tokens(&text);
     if after >= before {
@@ -94,8 +95,8 @@ fn cut_image(
     }
     let kind = page.scan.format.text_type();
     let splice = Splice::new(block.span?, format!(r#"{{"type":"{kind}","text":{}}}"#, json_string::encode(&text)));
-    rewrite.edit_line(page.line, [splice]);
+    changes.edit_line(page.line, [splice]);
     let cut = Cut { call, ..cut_record(page, CutLabel { name: "image", rule: RULE }, before, after) };
-    rewrite.note_cut(page.line, cut.clone());
+    changes.note_cut(page.line, cut.clone());
     Some(cut)
 }

@@ -20,7 +20,7 @@ pub(in crate::apply) enum ValueReader<'a> {
     Client,
     /// The model.
     Model {
-        /// The command that shows what was there; see `ArchiveRef::command`.
+        /// The command that shows what was there; see [`ArchiveRef`](super::super::read::placeholder::ArchiveRef).
         command: &'a str,
         /// The text that is kept of a string.
         kept: &'a dyn Fn(&str) -> String,

@@ -8,4 +8,4 @@ pub(super) mod images;
 pub(super) mod leaves;
 pub(super) mod own_edits;
 pub(super) mod replacements;
-pub(super) mod rewrite;
+pub(super) mod transcript_changes;

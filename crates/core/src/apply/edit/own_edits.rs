@@ -1,6 +1,6 @@
 //! Converts a rewrite of a transcript to edits of its lines in the archive.
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::{Edit, LineAddress, Version, compose_splices};
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::EntryKind;
@@ -41,33 +41,33 @@ impl LineAddresses {
     }
 }
 
-/// Takes out of `rewrite`, a plan for a transcript whose lines are `lines`, what it does to lines that only follow from
+/// Takes out of `changes`, a plan for a transcript whose lines are `lines`, what it does to lines that only follow from
 /// edits: they are made anew with the next version, and no edit of them would be in it.
-pub fn drop_derived_changes(rewrite: &mut Rewrite, lines: &LineAddresses) {
+pub fn drop_derived_changes(changes: &mut TranscriptChanges, lines: &LineAddresses) {
     let derived = (0u32..).map(LineNo).zip(&lines.rendered).filter(|(_, (address, _))| address.is_none());
     for (line, _) in derived {
-        rewrite.edits.remove(&line);
-        rewrite.cuts.remove(&line);
-        rewrite.saved.remove(&line);
-        rewrite.dropped.remove(line);
+        changes.edits.remove(&line);
+        changes.cuts.remove(&line);
+        changes.saved.remove(&line);
+        changes.dropped.remove(line);
     }
 }
 
-/// The edits of `rewrite` itself, a plan for the transcript of `index` whose lines are `lines`, without consequences such
+/// The edits of `changes` itself, a plan for the transcript of `index` whose lines are `lines`, without consequences such
 /// as changed links.
 #[must_use]
-pub fn own_edits(index: &Index, rewrite: &Rewrite, lines: &LineAddresses) -> Vec<Edit> {
+pub fn own_edits(index: &Index, changes: &TranscriptChanges, lines: &LineAddresses) -> Vec<Edit> {
     let follows = |line: LineNo| {
         let record = index.record(line);
         matches!(record.kind, EntryKind::LastPrompt | EntryKind::Summary) || record.flags.any(Flags::COMPACT_BOUNDARY)
     };
-    let mut edits = Vec::with_capacity(rewrite.edits.values().map(Vec::len).sum());
-    for (&line, splices) in rewrite.edits.iter().filter(|(line, _)| !follows(**line)) {
+    let mut edits = Vec::with_capacity(changes.edits.values().map(Vec::len).sum());
+    for (&line, splices) in changes.edits.iter().filter(|(line, _)| !follows(**line)) {
         let (Some(address), earlier) = lines.get(line) else { continue };
-        let is_seen = !rewrite.unseen.contains(line);
+        let is_seen = !changes.unseen.contains(line);
         let composed = compose_splices(earlier, splices).into_iter();
         edits.extend(composed.map(|splice| Edit::Splice { line: address.clone(), splice, is_seen }));
     }
-    edits.extend(rewrite.dropped.iter().filter_map(|line| lines.get(line).0).map(Edit::Drop));
+    edits.extend(changes.dropped.iter().filter_map(|line| lines.get(line).0).map(Edit::Drop));
     edits
 }

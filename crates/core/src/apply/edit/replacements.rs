@@ -7,42 +7,46 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::entry_fields::{decode_string, field_at};
 use ctxc_transcript::edit::{ElementFate, Splice, remove_elements};
 use ctxc_transcript::scan::{BlockKind, EntryKind, each_element};
 use ctxc_transcript::{Index, LineNo, LineSet, Span, read_line, visit_lines};
 
-/// Takes out the replacements of the results that `rewrite` cuts.
+/// Takes out the replacements of the results that `changes` cuts.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn mend_replacements(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
-    let is_open = |line: &LineNo| !rewrite.dropped.contains(*line) && !rewrite.edits.contains_key(line);
+pub(in crate::apply) fn mend_replacements(
+    file: &File,
+    index: &Index,
+    changes: &mut TranscriptChanges,
+) -> io::Result<()> {
+    let is_open = |line: &LineNo| !changes.dropped.contains(*line) && !changes.edits.contains_key(line);
     let lines: Vec<LineNo> =
         index.lines().filter(|&line| index.record(line).kind == EntryKind::ContentReplacement).collect();
     let lines: Vec<LineNo> = lines.into_iter().filter(is_open).collect();
     if lines.is_empty() {
         return Ok(());
     }
-    let calls = find_cut_calls(file, index, rewrite)?;
+    let calls = find_cut_calls(file, index, changes)?;
     let mut buffer = Vec::new();
     for line in lines {
         let splices = remove_replacements(read_line(file, index, line, &mut buffer)?, &calls);
         if !splices.is_empty() {
-            rewrite.edit_unseen(line, splices);
+            changes.edit_unseen(line, splices);
         }
     }
     Ok(())
 }
 
-/// The calls with a result in which `rewrite` replaces something.
-fn find_cut_calls(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<HashSet<String>> {
-    let edited: LineSet = rewrite.edits.keys().copied().filter(|line| !rewrite.unseen.contains(*line)).collect();
+/// The calls with a result in which `changes` replaces something.
+fn find_cut_calls(file: &File, index: &Index, changes: &TranscriptChanges) -> io::Result<HashSet<String>> {
+    let edited: LineSet = changes.edits.keys().copied().filter(|line| !changes.unseen.contains(*line)).collect();
     let mut scan = index.new_scan();
     let mut calls = HashSet::new();
     visit_lines(file, index, &edited, |line, bytes| {
-        let splices = rewrite.edits.get(&line).map_or(&[][..], Vec::as_slice);
+        let splices = changes.edits.get(&line).map_or(&[][..], Vec::as_slice);
         let is_cut = |span: Span| splices.iter().any(|it| it.span.start >= span.start && it.span.end <= span.end);
         scan.read(bytes);
         let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);

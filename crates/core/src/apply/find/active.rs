@@ -4,7 +4,7 @@ use ctxc_store::codec::{put_varint, take_varint};
 use ctxc_transcript::{LineNo, LineSet};
 
 /// The lines of `set` as the lengths of runs, by turns of those that are not in it and those that are, from the first on.
-pub(super) fn pack(set: &LineSet) -> Vec<u8> {
+pub(super) fn pack_lines(set: &LineSet) -> Vec<u8> {
     let mut packed = Vec::new();
     // The run that is not written down yet.
     let mut start = 0;
@@ -49,7 +49,7 @@ mod tests {
         #[test]
         fn w_06_active_lines_are_known_again(lines in prop::collection::btree_set(0u32..2_000, 0..200), all in any::<bool>()) {
             let set: LineSet = if all { (0..2_000).map(LineNo).collect() } else { lines.iter().copied().map(LineNo).collect() };
-            let packed = pack(&set);
+            let packed = pack_lines(&set);
             for line in 0..2_100 {
                 prop_assert_eq!(is_active(&packed, line), set.contains(LineNo(line)));
             }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::active::pack;
+use super::active::pack_lines;
 use super::error::FindError;
 use super::said::TextIndexer;
 use crate::apply::write::new_session::title_of;
@@ -103,7 +103,7 @@ fn index_file(
     let transcript = Index::build(StoppableFile { file: &file, stop })?;
     let chain = Chain::find(&transcript);
     source.title = title_of(Transcript { file: &file, index: &transcript, chain: &chain })?;
-    source.active = pack(&chain.live);
+    source.active = pack_lines(&chain.live);
     let stamp = std::mem::take(&mut source.stamp);
     let number = index.put_source(&source)?;
     let begins = match known {

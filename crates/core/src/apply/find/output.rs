@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use super::error::FindError;
 use super::file::{SessionFile, file_stamp, in_transaction};
 use crate::apply::read::shown::Speaker;
-use ctxc_store::{DocumentKind, FindIndex, FindPlace, FindSource, FindText};
+use ctxc_store::{DocumentKind, FindIndex, FindSource, FindText, TextPlace};
 use ctxc_transcript::text::StopRequested;
 use ctxc_transcript::{IdHash, LineReader};
 use jiff::Timestamp;
@@ -59,7 +59,11 @@ pub fn index_saved_output(
                 time: Timestamp::try_from(modified).ok(),
                 text: &text,
             };
-            index.put_text(output.project, FindPlace { source, line, at: 0, start }, &text)?;
+            index.put_text(
+                output.project,
+                TextPlace { source_id: source, line, text_idx: 0, line_start: start },
+                &text,
+            )?;
             line = line.saturating_add(n_lines);
             start += n_bytes;
             progress(n_bytes);

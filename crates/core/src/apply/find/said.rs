@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::apply::read::page::ScannedLine;
 use crate::apply::read::placeholder::is_placeholder;
 use crate::apply::read::shown::{ShownText, Speaker, texts_in};
-use ctxc_store::{ArchiveError, DocumentKind, FindIndex, FindPlace, FindText};
+use ctxc_store::{ArchiveError, DocumentKind, FindIndex, FindText, TextPlace};
 use ctxc_transcript::scan::{BlockKind, Scan};
 use ctxc_transcript::{IdHash, LineNo};
 
@@ -54,7 +54,11 @@ impl TextIndexer<'_> {
             let is_told = self.scan.is_sidechain && said.speaker == Speaker::User;
             let speaker = if is_told { Speaker::Assistant } else { said.speaker }.name();
             let text = FindText { key, kind, speaker, tool: tool.as_deref(), time: said.time, text: &said.text };
-            self.index.put_text(self.project, FindPlace { source: self.source, line, at, start }, &text)?;
+            self.index.put_text(
+                self.project,
+                TextPlace { source_id: self.source, line, text_idx: at, line_start: start },
+                &text,
+            )?;
         }
         self.note_calls(bytes);
         Ok(())

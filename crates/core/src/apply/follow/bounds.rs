@@ -1,7 +1,7 @@
 //! The bounds behind which thinking cannot stay: the first change of the content before it. For lines that a client wrote
 //! behind a version, it may be another change.
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::ThinkingPolicy;
 use ctxc_transcript::{Chain, LineNo};
 
@@ -26,15 +26,15 @@ pub enum ThinkingReach {
 
 /// Lines that a client wrote behind a version.
 #[derive(Clone, Debug)]
-pub struct AppendedRun {
+pub struct LinesBehindVersion {
     /// The first of them.
-    pub first: LineNo,
+    pub first_line: LineNo,
     /// The first line behind them.
-    pub end: LineNo,
-    /// The place in the chain of the first entry that is not what it was when they were written; `None` where all is.
+    pub end_line: LineNo,
+    /// The places in the chain of the first entries that are not what they were when these lines were written.
     pub first_change: FirstChange,
     /// By how much what the model sees was smaller then than in the session itself, in `chars4` tokens.
-    pub saved: i64,
+    pub shrunk_by: i64,
 }
 
 /// The places in the chain of the first change.
@@ -60,34 +60,34 @@ pub(super) struct ThinkingBounds<'a> {
     /// The policy, if all thinking is to go.
     pub(super) everywhere: Option<ThinkingPolicy>,
     /// The places in the chain of the first change, for what was written in the session itself.
-    first: FirstChange,
+    first_change: FirstChange,
     /// Lines that clients wrote behind versions.
-    runs: &'a [AppendedRun],
+    runs: &'a [LinesBehindVersion],
 }
 
 impl<'a> ThinkingBounds<'a> {
     pub(super) fn from_changes(
         chain: &Chain,
         thinking: ThinkingRule,
-        runs: &'a [AppendedRun],
-        rewrite: &Rewrite,
+        runs: &'a [LinesBehindVersion],
+        changes: &TranscriptChanges,
     ) -> Self {
-        let policy_of = |line: LineNo| rewrite.policies.get(&line).copied().unwrap_or(thinking.policy);
+        let policy_of = |line: LineNo| changes.policies.get(&line).copied().unwrap_or(thinking.policy);
         let change =
-            |strictest| chain.lines.iter().position(|&line| rewrite.is_seen(line) && policy_of(line) <= strictest);
+            |strictest| chain.lines.iter().position(|&line| changes.is_seen(line) && policy_of(line) <= strictest);
         let is_everywhere = thinking.reach == ThinkingReach::Everywhere && thinking.policy != ThinkingPolicy::Keep;
-        Self { everywhere: is_everywhere.then_some(thinking.policy), first: FirstChange::of(change), runs }
+        Self { everywhere: is_everywhere.then_some(thinking.policy), first_change: FirstChange::of(change), runs }
     }
 
     pub(super) fn has_no_bound(&self) -> bool {
         let is_unchanged = |first: &FirstChange| *first == FirstChange::default();
         let mut runs = self.runs.iter().map(|run| &run.first_change);
-        self.everywhere.is_none() && is_unchanged(&self.first) && runs.all(is_unchanged)
+        self.everywhere.is_none() && is_unchanged(&self.first_change) && runs.all(is_unchanged)
     }
 
     /// Whether an open tool loop is closed where it loses thinking.
     pub(super) fn may_close(&self) -> bool {
-        self.everywhere == Some(ThinkingPolicy::Remove) || self.first.inside.is_some()
+        self.everywhere == Some(ThinkingPolicy::Remove) || self.first_change.inside.is_some()
     }
 
     /// The bound for the thinking of `line`.
@@ -97,8 +97,8 @@ impl<'a> ThinkingBounds<'a> {
             Some(_) if !is_in_loop => return Some(ThinkingBound::Start),
             _ => {}
         }
-        let run = self.runs.iter().find(|run| run.first <= line && line < run.end);
-        let first = run.map_or(self.first, |run| run.first_change);
+        let run = self.runs.iter().find(|run| run.first_line <= line && line < run.end_line);
+        let first = run.map_or(self.first_change, |run| run.first_change);
         let change = if is_in_loop { first.inside } else { first.outside };
         change.map(ThinkingBound::Change)
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::interim::{InterimResult, answer_open_calls_after};
 use super::pointers::read_uuid;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::entry_fields::{envelope_fields, raw_field};
 use crate::apply::read::named::OWN_MESSAGE;
 use ctxc_transcript::text::json_string;
@@ -19,18 +19,21 @@ const TEXT: &str = "(The session was shortened here. I go on from the results ab
 /// The placeholder for the result of a call that has none.
 const NO_RESULT: &str = "[ctxc: this call had no result yet when the session was shortened]";
 
-/// The entries that close the tool loop in which what `rewrite` leaves of `chain` ends: an assistant message of one line of
+/// The entries that close the tool loop in which what `changes` leaves of `chain` ends: an assistant message of one line of
 /// text, and before it a result for each call that has none, for the API refuses a call without one. They hang on the
 /// last live entry. The message is a millisecond newer than all timestamps of the file, so that clients that go by time go
 /// on from it. Nothing where there is no entry to hang on.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn closing_entries(transcript: Transcript<'_>, rewrite: &Rewrite) -> io::Result<Vec<String>> {
+pub(in crate::apply) fn closing_entries(
+    transcript: Transcript<'_>,
+    changes: &TranscriptChanges,
+) -> io::Result<Vec<String>> {
     let Transcript { file, index, chain } = transcript;
-    let is_left = |line: &LineNo| !rewrite.dropped.contains(*line);
+    let is_left = |line: &LineNo| !changes.dropped.contains(*line);
     // An entry beside the path is found by its message; a client goes on from the end of the path.
-    let Some(tip) = chain.path().rev().find(is_left) else { return Ok(Vec::new()) };
+    let Some(tip) = chain.unbranched_lines().rev().find(is_left) else { return Ok(Vec::new()) };
     let mut parent = read_uuid(file, index, tip)?;
     let mut left = chain.clone();
     left.lines.retain(is_left);

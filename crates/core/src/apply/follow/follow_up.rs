@@ -2,13 +2,13 @@
 
 use std::io;
 
-use super::bounds::{AppendedRun, ThinkingBounds, ThinkingRule};
+use super::bounds::{LinesBehindVersion, ThinkingBounds, ThinkingRule};
 use super::close_loop::closing_entries;
 use super::gauge::{Gauge, GaugeChange, adjust_gauge};
 use super::revived::keep_skipped;
 use super::settle::mend_references;
 use super::thinking::{ThinkingRemoved, open_loop, remove_thinking};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Calibration, Chain, Flags, Format, Index, LineNo, LineSet, Totals, Transcript, context_tokens};
@@ -43,7 +43,7 @@ impl Consequences {
     }
 }
 
-/// Adds to `rewrite` all that follows from it. `runs` are the lines that clients wrote behind earlier versions.
+/// Adds to `changes` all that follows from it. `runs` are the lines that clients wrote behind earlier versions.
 ///
 /// # Errors
 /// When the source cannot be read.
@@ -51,33 +51,33 @@ pub fn follow_up(
     transcript: Transcript<'_>,
     calibration: &Calibration,
     thinking: ThinkingRule,
-    runs: &[AppendedRun],
-    rewrite: &mut Rewrite,
+    runs: &[LinesBehindVersion],
+    changes: &mut TranscriptChanges,
 ) -> io::Result<Consequences> {
     let Transcript { file, index, chain } = transcript;
     let mut consequences = Consequences::default();
-    let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
+    let first_change = chain.lines.iter().position(|&line| changes.is_seen(line));
     remove_unkept(
         transcript,
-        &ThinkingBounds::from_changes(chain, thinking, runs, rewrite),
-        rewrite,
+        &ThinkingBounds::from_changes(chain, thinking, runs, changes),
+        changes,
         &mut consequences,
     )?;
-    consequences.unchanged = tokens_before(index, chain, |line| rewrite.is_seen(line));
+    consequences.unchanged = tokens_before(index, chain, |line| changes.is_seen(line));
     let is_seen = first_change.is_some() || consequences.thinking.entries > 0;
     if is_seen {
         for line in index.lines().filter(|&line| index.record(line).kind == EntryKind::ApiRequest) {
-            rewrite.drop_line(line);
+            changes.drop_line(line);
             consequences.n_request_copies += 1;
         }
     }
-    mend_references(file, index, rewrite)?;
+    mend_references(file, index, changes)?;
     if index.format == Format::Claude {
-        keep_skipped(transcript, rewrite)?;
+        keep_skipped(transcript, changes)?;
     }
     if is_seen {
-        let change = gauge_change(index, chain, calibration, rewrite, consequences.thinking, runs);
-        consequences.gauge = adjust_gauge(transcript, change, rewrite)?;
+        let change = gauge_change(index, chain, calibration, changes, consequences.thinking, runs);
+        consequences.gauge = adjust_gauge(transcript, change, changes)?;
     }
     Ok(consequences)
 }
@@ -93,7 +93,7 @@ pub fn tokens_before(index: &Index, chain: &Chain, is_changed: impl Fn(LineNo) -
 fn remove_unkept(
     transcript: Transcript<'_>,
     bounds: &ThinkingBounds<'_>,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
     consequences: &mut Consequences,
 ) -> io::Result<()> {
     let Transcript { index, chain, .. } = transcript;
@@ -102,39 +102,39 @@ fn remove_unkept(
         return Ok(());
     }
     // A conversation of nothing but thinking would be none without it.
-    if bounds.has_no_bound() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, rewrite)) {
+    if bounds.has_no_bound() || (bounds.everywhere.is_some() && is_all_thinking(index, chain, changes)) {
         return Ok(());
     }
-    let loop_start = open_loop(index, chain, &rewrite.dropped);
-    let (removed, n_in_loop) = remove_thinking(transcript, bounds, loop_start, rewrite)?;
+    let loop_start = open_loop(index, chain, &changes.dropped);
+    let (removed, n_in_loop) = remove_thinking(transcript, bounds, loop_start, changes)?;
     consequences.thinking = removed;
-    if n_in_loop > 0 || bounds.may_close() && loop_start.is_some() && lacks_thinking(index, chain, rewrite) {
-        let entries = closing_entries(transcript, rewrite)?;
+    if n_in_loop > 0 || bounds.may_close() && loop_start.is_some() && lacks_thinking(index, chain, changes) {
+        let entries = closing_entries(transcript, changes)?;
         let mut totals = Totals::default();
         for entry in &entries {
-            totals.add(entry.as_bytes());
+            totals.add_entry(entry.as_bytes());
         }
         consequences.closing = totals.messages;
         consequences.n_closing = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-        rewrite.appended.extend(entries);
+        changes.appended.extend(entries);
     }
     Ok(())
 }
 
 /// Whether the tool loop in which `chain` ends lacks some of the thinking that it had: older models refuse what is left of an
 /// open loop without the thinking that began it, whatever took that out.
-fn lacks_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
+fn lacks_thinking(index: &Index, chain: &Chain, changes: &TranscriptChanges) -> bool {
     let is_prompt = |line: LineNo| {
         let record = index.record(line);
         // A summary in the place of a part of the loop is none, whatever operation put it there.
         record.kind == EntryKind::User && !record.flags.any(Flags::TOOL_RESULT.with(Flags::COMPACT_SUMMARY))
     };
     let mut in_loop = chain.lines.iter().rev().take_while(|line| !is_prompt(**line));
-    in_loop.any(|line| rewrite.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))
+    in_loop.any(|line| changes.dropped.contains(*line) && index.record(*line).flags.any(Flags::THINKING))
 }
 
-fn is_all_thinking(index: &Index, chain: &Chain, rewrite: &Rewrite) -> bool {
-    let mut left = chain.live_messages(index).filter(|(_, line)| !rewrite.dropped.contains(*line));
+fn is_all_thinking(index: &Index, chain: &Chain, changes: &TranscriptChanges) -> bool {
+    let mut left = chain.live_messages(index).filter(|(_, line)| !changes.dropped.contains(*line));
     left.all(|(_, line)| !index.record(line).flags.any(Flags::BEYOND_THINKING))
 }
 
@@ -143,24 +143,24 @@ fn gauge_change(
     index: &Index,
     chain: &Chain,
     calibration: &Calibration,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
     thinking: ThinkingRemoved,
-    runs: &[AppendedRun],
+    runs: &[LinesBehindVersion],
 ) -> GaugeChange {
-    let saved = rewrite.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
+    let saved = changes.saved.values().sum::<i64>() + thinking.tokens.0.cast_signed();
     let is_measured =
-        |line: &&LineNo| index.record(**line).flags.any(Flags::USAGE) && !rewrite.dropped.contains(**line);
+        |line: &&LineNo| index.record(**line).flags.any(Flags::USAGE) && !changes.dropped.contains(**line);
     // The recorded figure does not include entries after the last measurement that stays.
     let unmeasured: LineSet = chain.lines.iter().rev().take_while(|line| !is_measured(line)).copied().collect();
-    let later: i64 = rewrite.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
+    let later: i64 = changes.saved.iter().filter(|(line, _)| unmeasured.contains(**line)).map(|(_, saved)| saved).sum();
     let left = Tokens(Totals::of(index, chain).context_tokens().0.saturating_add_signed(-saved));
     // A client that wrote behind a version measured that one.
     let measured = chain.lines.iter().rev().find(is_measured);
-    let run = measured.and_then(|line| runs.iter().find(|run| run.first <= *line && *line < run.end));
-    let known = run.map_or(0, |run| run.saved);
+    let run = measured.and_then(|line| runs.iter().find(|run| run.first_line <= *line && *line < run.end_line));
+    let known = run.map_or(0, |run| run.shrunk_by);
     GaugeChange {
-        saved: calibration.scale_signed(saved + rewrite.already_saved - later - known),
-        left: calibration.context_size(left),
+        saved: calibration.scale_signed(saved + changes.already_saved - later - known),
+        tokens_left: calibration.context_size(left),
         lost_head: calibration.lost_head,
     }
 }

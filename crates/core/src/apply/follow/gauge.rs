@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Flags, Format, Span, Transcript, Usage, context_counts, each_count, read_line};
@@ -42,7 +42,7 @@ pub(in crate::apply) struct GaugeChange {
     /// The saving in tokens of the API; negative if text was restored.
     pub(in crate::apply) saved: i64,
     /// The estimate of what is left, in tokens of the API.
-    pub(in crate::apply) left: Tokens,
+    pub(in crate::apply) tokens_left: Tokens,
     /// Whether the recorded figure includes a head of the conversation that no resume will send.
     pub(in crate::apply) lost_head: bool,
 }
@@ -51,10 +51,10 @@ impl GaugeChange {
     /// The context usage to write instead of the recorded `before`.
     fn usage_after(&self, before: Tokens) -> Tokens {
         let after = Tokens(before.0.saturating_add_signed(-self.saved));
-        let after = if self.lost_head { after.min(self.left) } else { after };
+        let after = if self.lost_head { after.min(self.tokens_left) } else { after };
         // If the estimate was far above the recorded figure, their difference means nothing; the estimate of the rest is
         // used.
-        if after.0 < self.left.0 / 2 { self.left.min(before) } else { after }
+        if after.0 < self.tokens_left.0 / 2 { self.tokens_left.min(before) } else { after }
     }
 }
 
@@ -66,21 +66,21 @@ impl GaugeChange {
 pub(in crate::apply) fn adjust_gauge(
     transcript: Transcript<'_>,
     change: GaugeChange,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<Option<Gauge>> {
     let Transcript { file, index, chain } = transcript;
     if index.format == Format::Codex {
-        return adjust_codex_gauge(transcript, change, rewrite);
+        return adjust_codex_gauge(transcript, change, changes);
     }
-    let is_left = |line| !rewrite.dropped.contains(line);
+    let is_left = |line| !changes.dropped.contains(line);
     let measured = chain.live_messages(index).rev().filter(|(_, line)| is_left(*line));
     let last = measured.map(|(_, line)| line).find(|&line| index.record(line).flags.any(Flags::USAGE));
-    let Some(message) = last.and_then(|line| index.record(line).message()) else { return Ok(None) };
+    let Some(message) = last.and_then(|line| index.record(line).message_idx()) else { return Ok(None) };
     let mut gauge = None;
     let mut buffer = Vec::new();
     let lines: Vec<_> = index
         .lines()
-        .filter(|&line| index.record(line).message() == Some(message) && is_left(line))
+        .filter(|&line| index.record(line).message_idx() == Some(message) && is_left(line))
         .filter(|&line| index.record(line).flags.any(Flags::USAGE))
         .collect();
     for line in lines {
@@ -89,7 +89,7 @@ pub(in crate::apply) fn adjust_gauge(
         let before = Usage::of_last_request(usage.of(bytes)).context_size();
         let wanted = before.cast_signed() - change.usage_after(Tokens(before)).0.cast_signed();
         let (splices, lowered) = lower_usage(usage, bytes, wanted);
-        rewrite.edit_unseen(line, splices);
+        changes.edit_unseen(line, splices);
         gauge = Some(Gauge { before: Tokens(before), after: Tokens(before.saturating_add_signed(-lowered)) });
     }
     Ok(gauge)
@@ -99,11 +99,11 @@ pub(in crate::apply) fn adjust_gauge(
 fn adjust_codex_gauge(
     transcript: Transcript<'_>,
     change: GaugeChange,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<Option<Gauge>> {
     let Transcript { file, index, .. } = transcript;
     let mut buffer = Vec::new();
-    let Some(line) = index.rollout.gauge.filter(|line| !rewrite.dropped.contains(*line)) else { return Ok(None) };
+    let Some(line) = index.rollout.gauge.filter(|line| !changes.dropped.contains(*line)) else { return Ok(None) };
     let bytes = read_line(file, index, line, &mut buffer)?;
     let Some(counts) = context_counts(&index.scan_line(bytes), bytes) else { return Ok(None) };
     let (span, before) = counts.total;
@@ -111,7 +111,7 @@ fn adjust_codex_gauge(
     let change = after.cast_signed() - before.cast_signed();
     let input = counts.input.filter(|(_, count)| *count > 0);
     let input = input.map(|(span, count)| Splice::new(span, count.saturating_add_signed(change).to_string()));
-    rewrite.edit_unseen(line, [Splice::new(span, after.to_string())].into_iter().chain(input));
+    changes.edit_unseen(line, [Splice::new(span, after.to_string())].into_iter().chain(input));
     Ok(Some(Gauge { before: Tokens(before), after: Tokens(after) }))
 }
 
@@ -168,7 +168,7 @@ mod tests {
     // S-06
     #[test]
     fn the_gauge_is_never_far_below_what_is_left() {
-        let change = |saved, left, lost_head| GaugeChange { saved, left: Tokens(left), lost_head };
+        let change = |saved, left, lost_head| GaugeChange { saved, tokens_left: Tokens(left), lost_head };
         let cases = [
             (change(30, 72, false), 70),
             (change(-5, 72, false), 105),

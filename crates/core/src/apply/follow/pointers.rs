@@ -5,73 +5,73 @@ use std::fs::File;
 use std::io;
 
 use super::relink::SurvivingAncestors;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::entry_fields::decode_string;
 use ctxc_transcript::edit::Splice;
 use ctxc_transcript::scan::{EntryKind, each_field};
 use ctxc_transcript::text::json_string;
 use ctxc_transcript::{Format, IdHash, Index, LineNo, MessageIdx, Parent, Pointer, PreservedSegment, read_line};
 
-/// Mends every reference to a line that `rewrite` drops: titles and last prompts move to the next line of the same message
+/// Mends every reference to a line that `changes` drops: titles and last prompts move to the next line of the same message
 /// that stays, else to the nearest ancestor, or go where there is none; snapshots of files go with their message; compact boundaries forget the entry.
 /// What has an edit already stays as that has it.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
-    undo_moved_pointers(index, rewrite);
+pub(in crate::apply) fn mend_pointers(file: &File, index: &Index, changes: &mut TranscriptChanges) -> io::Result<()> {
+    undo_moved_pointers(index, changes);
     let named = index.pointers.iter().map(|pointer| pointer.target);
     let named: HashSet<IdHash> = named.chain(index.preserved.iter().flat_map(PreservedSegment::named_uuids)).collect();
-    let dropped = rewrite.dropped.iter().map(|line| (index.record(line).uuid, line));
+    let dropped = changes.dropped.iter().map(|line| (index.record(line).uuid, line));
     let mut dropped: HashMap<IdHash, LineNo> = dropped.filter(|(uuid, _)| named.contains(uuid)).collect();
     // A copy that stays is what they name.
     let left = index.lines_by_uuid(dropped.keys().copied());
-    dropped.retain(|uuid, _| left.get(uuid).is_none_or(|line| rewrite.dropped.contains(*line)));
+    dropped.retain(|uuid, _| left.get(uuid).is_none_or(|line| changes.dropped.contains(*line)));
     if dropped.is_empty() {
         return Ok(());
     }
-    let rests = surviving_lines(index, rewrite, &dropped);
-    let mut survivors = SurvivingAncestors::new(index, rewrite);
+    let rests = surviving_lines(index, changes, &dropped);
+    let mut survivors = SurvivingAncestors::new(index, changes);
     let mut heir = |pointer: &Pointer| {
         let target = *dropped.get(&pointer.target)?;
         let goes = index.record(pointer.line).kind == EntryKind::FileHistorySnapshot;
-        let rest = index.record(target).message().and_then(|message| rests.get(&message));
+        let rest = index.record(target).message_idx().and_then(|message| rests.get(&message));
         let rest = rest.into_iter().flatten().copied().find(|line| *line > target);
         Some((pointer.line, if goes { None } else { rest.or_else(|| survivors.surviving_ancestor(target)) }))
     };
     let heirs: Vec<(LineNo, Option<LineNo>)> = index.pointers.iter().filter_map(&mut heir).collect();
     for (line, heir) in heirs {
         match heir {
-            _ if rewrite.edits.contains_key(&line) => {}
-            Some(heir) => set_pointer_target(file, index, line, &read_uuid(file, index, heir)?, rewrite)?,
-            None => rewrite.drop_line(line),
+            _ if changes.edits.contains_key(&line) => {}
+            Some(heir) => set_pointer_target(file, index, line, &read_uuid(file, index, heir)?, changes)?,
+            None => changes.drop_line(line),
         }
     }
     for segment in &index.preserved {
-        let is_settled = rewrite.dropped.contains(segment.boundary) || rewrite.edits.contains_key(&segment.boundary);
+        let is_settled = changes.dropped.contains(segment.boundary) || changes.edits.contains_key(&segment.boundary);
         if segment.named_uuids().any(|id| dropped.contains_key(&id)) && !is_settled {
-            mend_segment(file, index, segment, &dropped, rewrite)?;
+            mend_segment(file, index, segment, &dropped, changes)?;
         }
     }
     Ok(())
 }
 
 /// Takes back that pointers were moved to entries that have gone since: they move again, from the entry that they name.
-fn undo_moved_pointers(index: &Index, rewrite: &mut Rewrite) {
+fn undo_moved_pointers(index: &Index, changes: &mut TranscriptChanges) {
     let target = |line| {
-        let [only] = rewrite.edits.get(&line)?.as_slice() else { return None };
+        let [only] = changes.edits.get(&line)?.as_slice() else { return None };
         let uuid: String = serde_json::from_slice(&only.bytes).ok()?;
         Some((line, IdHash::of(uuid.as_bytes())))
     };
-    let lines = index.pointers.iter().map(|pointer| pointer.line).filter(|line| rewrite.unseen.contains(*line));
+    let lines = index.pointers.iter().map(|pointer| pointer.line).filter(|line| changes.unseen.contains(*line));
     let moved: Vec<(LineNo, IdHash)> = lines.filter_map(target).collect();
     if moved.is_empty() {
         return;
     }
-    let gone: HashSet<IdHash> = rewrite.dropped.iter().map(|line| index.record(line).uuid).collect();
+    let gone: HashSet<IdHash> = changes.dropped.iter().map(|line| index.record(line).uuid).collect();
     for (line, _) in moved.into_iter().filter(|(_, target)| gone.contains(target)) {
-        rewrite.edits.remove(&line);
-        rewrite.unseen.remove(line);
+        changes.edits.remove(&line);
+        changes.unseen.remove(line);
     }
 }
 
@@ -79,16 +79,16 @@ fn undo_moved_pointers(index: &Index, rewrite: &mut Rewrite) {
 /// entry that the last prompt names, and the rest of its message.
 fn surviving_lines(
     index: &Index,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
     dropped: &HashMap<IdHash, LineNo>,
 ) -> HashMap<MessageIdx, Vec<LineNo>> {
     let targets = index.pointers.iter().filter_map(|pointer| dropped.get(&pointer.target));
-    let wanted: HashSet<MessageIdx> = targets.filter_map(|line| index.record(*line).message()).collect();
+    let wanted: HashSet<MessageIdx> = targets.filter_map(|line| index.record(*line).message_idx()).collect();
     if wanted.is_empty() {
         return HashMap::new();
     }
-    let left = index.lines().filter(|line| index.record(*line).is_chained() && !rewrite.dropped.contains(*line));
-    let of_message = left.filter_map(|line| Some((index.record(line).message()?, line)));
+    let left = index.lines().filter(|line| index.record(*line).is_chained() && !changes.dropped.contains(*line));
+    let of_message = left.filter_map(|line| Some((index.record(line).message_idx()?, line)));
     let mut rests: HashMap<MessageIdx, Vec<LineNo>> = HashMap::new();
     for (message, line) in of_message.filter(|(message, _)| wanted.contains(message)) {
         rests.entry(message).or_default().push(line);
@@ -105,11 +105,11 @@ pub(in crate::apply) fn set_pointer_target(
     index: &Index,
     line: LineNo,
     uuid: &str,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     let leaf = index.scan_line(read_line(file, index, line, &mut buffer)?).leaf_uuid;
-    rewrite.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(uuid))));
+    changes.edit_unseen(line, leaf.map(|span| Splice::new(span, json_string::encode(uuid))));
     Ok(())
 }
 
@@ -128,19 +128,19 @@ fn mend_segment(
     index: &Index,
     segment: &PreservedSegment,
     dropped: &HashMap<IdHash, LineNo>,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     let line = read_line(file, index, segment.boundary, &mut buffer)?.to_vec();
     if index.format == Format::Pi {
         let Some(&head) = dropped.get(&segment.head) else { return Ok(()) };
-        let heir = first_surviving_below(index, segment, head, rewrite);
+        let heir = first_surviving_below(index, segment, head, changes);
         let heir = heir.map(|heir| read_uuid(file, index, heir)).transpose()?;
         let scan = index.scan_line(&line);
         // One that keeps nothing names itself.
         let id = heir.map(|heir| json_string::encode(&heir).into_bytes());
         let id = id.or_else(|| Some(scan.uuid?.of(&line).to_vec()));
-        rewrite.edit_unseen(segment.boundary, scan.leaf_uuid.zip(id).map(|(kept, id)| Splice::new(kept, id)));
+        changes.edit_unseen(segment.boundary, scan.leaf_uuid.zip(id).map(|(kept, id)| Splice::new(kept, id)));
         return Ok(());
     }
     let Some(metadata) = index.scan_line(&line).compact_metadata else { return Ok(()) };
@@ -164,15 +164,15 @@ fn mend_segment(
     });
     for (is_head, target, place) in ends {
         let heir = if is_head {
-            first_surviving_below(index, segment, target, rewrite)
+            first_surviving_below(index, segment, target, changes)
         } else {
-            SurvivingAncestors::new(index, rewrite).surviving_ancestor(target)
+            SurvivingAncestors::new(index, changes).surviving_ancestor(target)
         };
         if let Some(heir) = heir {
             splices.push(Splice::new(place, json_string::encode(&read_uuid(file, index, heir)?)));
         }
     }
-    rewrite.edit_line(segment.boundary, splices);
+    changes.edit_line(segment.boundary, splices);
     Ok(())
 }
 
@@ -184,13 +184,13 @@ pub(in crate::apply) fn forget_segment(
     file: &File,
     index: &Index,
     segment: &PreservedSegment,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     let line = read_line(file, index, segment.boundary, &mut buffer)?;
     let metadata = index.scan_line(line).compact_metadata;
     let splice = metadata.map(|metadata| Splice::new(metadata, remove_segment_fields(metadata.of(line))));
-    rewrite.edit_unseen(segment.boundary, splice);
+    changes.edit_unseen(segment.boundary, splice);
     Ok(())
 }
 
@@ -214,11 +214,16 @@ fn remove_dropped_uuids(array: &[u8], dropped: &HashMap<IdHash, LineNo>) -> Stri
 }
 
 /// The first entry below `head`, on the way to the tail of the segment, that stays.
-fn first_surviving_below(index: &Index, segment: &PreservedSegment, head: LineNo, rewrite: &Rewrite) -> Option<LineNo> {
+fn first_surviving_below(
+    index: &Index,
+    segment: &PreservedSegment,
+    head: LineNo,
+    changes: &TranscriptChanges,
+) -> Option<LineNo> {
     let mut at = *index.lines_by_uuid([segment.tail]).get(&segment.tail)?;
     let mut first = None;
     for _ in 0..index.records.len() {
-        if !rewrite.dropped.contains(at) {
+        if !changes.dropped.contains(at) {
             first = Some(at);
         }
         match index.record(at).parent() {
@@ -251,11 +256,11 @@ mod tests {
         file.write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
         file.rewind().unwrap();
         let index = Index::build(&file).unwrap();
-        let mut rewrite = Rewrite::default();
+        let mut changes = TranscriptChanges::default();
         for (gone, target) in [(1, "\"a2\""), (2, "\"a3\""), (3, "\"u1\"")] {
-            rewrite.drop_line(LineNo(gone));
-            mend_pointers(&file, &index, &mut rewrite).unwrap();
-            let moved = rewrite.edits.get(&LineNo(4)).unwrap();
+            changes.drop_line(LineNo(gone));
+            mend_pointers(&file, &index, &mut changes).unwrap();
+            let moved = changes.edits.get(&LineNo(4)).unwrap();
             assert_eq!(moved.iter().map(|splice| splice.bytes.as_slice()).collect::<Vec<_>>(), [target.as_bytes()]);
         }
     }

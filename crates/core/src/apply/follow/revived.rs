@@ -7,7 +7,7 @@ use std::io;
 
 use super::relink::find_relinks;
 use super::settle::mend_references;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::LineLayout;
 use ctxc_transcript::edit::splice_line;
 use ctxc_transcript::scan::Scan;
@@ -18,21 +18,21 @@ use ctxc_transcript::{Chain, ChainEnd, Index, LineNo, MessageIdx, Transcript, WH
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn keep_skipped(transcript: Transcript<'_>, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(in crate::apply) fn keep_skipped(transcript: Transcript<'_>, changes: &mut TranscriptChanges) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
-    if rewrite.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && depends_on_skipped(index, chain)) {
+    if changes.is_nothing() || !(index.n_bytes > WHOLE_LIMIT && depends_on_skipped(index, chain)) {
         return Ok(());
     }
-    mend_references(file, index, rewrite)?;
-    drop_newly_live(file, index, &mut chain.clone(), rewrite)
+    mend_references(file, index, changes)?;
+    drop_newly_live(file, index, &mut chain.clone(), changes)
 }
 
 /// Whether a part of a live message, or what it hangs on, stands before the boundary at which a resume starts.
 fn depends_on_skipped(index: &Index, chain: &Chain) -> bool {
     let Some(boundary) = chain.lines.first().filter(|_| chain.end == ChainEnd::CompactBoundary) else { return false };
-    let live: HashSet<MessageIdx> = chain.lines.iter().filter_map(|line| index.record(*line).message()).collect();
+    let live: HashSet<MessageIdx> = chain.lines.iter().filter_map(|line| index.record(*line).message_idx()).collect();
     let mut before = index.lines().take_while(|line| line < boundary && !chain.is_live(*line));
-    let is_shared = |line: LineNo| index.record(line).message().is_some_and(|message| live.contains(&message));
+    let is_shared = |line: LineNo| index.record(line).message_idx().is_some_and(|message| live.contains(&message));
     !chain.healed.is_empty() || before.any(is_shared)
 }
 
@@ -42,49 +42,49 @@ pub(in crate::apply) fn drop_revived(
     index: &Index,
     chain: &mut Chain,
     layout: &LineLayout,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
-    mend_references(file, index, rewrite)?;
-    if rewrite.dropped.is_empty() && layout.inserted_groups().is_empty() {
+    mend_references(file, index, changes)?;
+    if changes.dropped.is_empty() && layout.inserted_groups().is_empty() {
         return Ok(());
     }
-    drop_newly_live(file, index, chain, rewrite)
+    drop_newly_live(file, index, chain, changes)
 }
 
-/// Leaves out what would become live by what `rewrite` does, and by nothing else.
-fn drop_newly_live(file: &File, index: &Index, chain: &mut Chain, rewrite: &mut Rewrite) -> io::Result<()> {
+/// Leaves out what would become live by what `changes` does, and by nothing else.
+fn drop_newly_live(file: &File, index: &Index, chain: &mut Chain, changes: &mut TranscriptChanges) -> io::Result<()> {
     for _ in 0..2 {
-        let found = Chain::find(&linked_index(file, index, rewrite)?);
+        let found = Chain::find(&linked_index(file, index, changes)?);
         let revived: Vec<LineNo> = found.lines.iter().copied().filter(|line| !chain.is_live(*line)).collect();
         if revived.is_empty() {
             chain.leaf = found.leaf.or(chain.leaf);
             break;
         }
         for line in revived {
-            rewrite.drop_line(line);
+            changes.drop_line(line);
         }
-        mend_references(file, index, rewrite)?;
+        mend_references(file, index, changes)?;
     }
     Ok(())
 }
 
-/// The index with the links and pointers that `rewrite` leaves.
-fn linked_index(file: &File, index: &Index, rewrite: &Rewrite) -> io::Result<Index> {
+/// The index with the links and pointers that `changes` leaves.
+fn linked_index(file: &File, index: &Index, changes: &TranscriptChanges) -> io::Result<Index> {
     let mut linked = index.clone();
     // The length of the result is not known yet, so no entry may have a parent that a client skips in a long file.
     linked.n_bytes = 0;
     let leads = index.pointers.iter().map(|pointer| pointer.line).chain(index.preserved.iter().map(|it| it.boundary));
     let mut buffer = Vec::new();
     for line in leads {
-        let Some(splices) = rewrite.edits.get(&line) else { continue };
+        let Some(splices) = changes.edits.get(&line) else { continue };
         let bytes = read_line(file, index, line, &mut buffer)?;
         let rendered = splice_line(bytes, splices).map_err(io::Error::other)?;
         linked.update_record(line, &Scan::of(&rendered), &rendered);
     }
-    for line in rewrite.dropped.iter() {
+    for line in changes.dropped.iter() {
         linked.drop_line(line);
     }
-    for (line, parent) in find_relinks(index, rewrite) {
+    for (line, parent) in find_relinks(index, changes) {
         linked.set_parent(line, parent);
     }
     Ok(linked)

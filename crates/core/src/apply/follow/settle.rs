@@ -6,27 +6,27 @@ use std::io;
 
 use super::pointers::mend_pointers;
 use crate::apply::edit::replacements::mend_replacements;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use ctxc_transcript::{Flags, IdHash, Index};
 
-/// Adds to `rewrite` what has to follow for the sake of the file: earlier copies of what goes, and what names it.
+/// Adds to `changes` what has to follow for the sake of the file: earlier copies of what goes, and what names it.
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn mend_references(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<()> {
-    drop_copies(index, rewrite);
-    mend_replacements(file, index, rewrite)?;
-    mend_pointers(file, index, rewrite)
+pub(in crate::apply) fn mend_references(file: &File, index: &Index, changes: &mut TranscriptChanges) -> io::Result<()> {
+    drop_copies(index, changes);
+    mend_replacements(file, index, changes)?;
+    mend_pointers(file, index, changes)
 }
 
 /// Drops the earlier copies of every entry that goes: once the last of its uuid is gone, a copy would stand for it.
-fn drop_copies(index: &Index, rewrite: &mut Rewrite) {
+fn drop_copies(index: &Index, changes: &mut TranscriptChanges) {
     let copies = || index.lines().filter(|&line| index.record(line).flags.any(Flags::SUPERSEDED));
     if copies().next().is_none() {
         return;
     }
-    let gone: HashSet<IdHash> = rewrite.dropped.iter().map(|line| index.record(line).uuid).collect();
+    let gone: HashSet<IdHash> = changes.dropped.iter().map(|line| index.record(line).uuid).collect();
     for line in copies().filter(|&line| gone.contains(&index.record(line).uuid)) {
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     }
 }

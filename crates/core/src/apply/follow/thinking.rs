@@ -7,7 +7,7 @@
 use std::io;
 
 use super::bounds::{ThinkingBound, ThinkingBounds};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use ctxc_transcript::edit::{ElementFate, Splice, remove_elements, splice_line};
 use ctxc_transcript::scan::{Block, BlockKind, EntryKind, Scan};
 use ctxc_transcript::text::Tokens;
@@ -56,7 +56,7 @@ pub(super) fn remove_thinking(
     transcript: Transcript<'_>,
     bounds: &ThinkingBounds<'_>,
     loop_start: Option<usize>,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<(ThinkingRemoved, u64)> {
     let Transcript { file, index, chain } = transcript;
     let mut n_in_loop = 0;
@@ -64,7 +64,7 @@ pub(super) fn remove_thinking(
     let mut buffer = Vec::new();
     let mut scan = index.new_scan();
     for (place, line) in chain.lines.iter().copied().enumerate() {
-        if !index.record(line).flags.any(Flags::THINKING) || rewrite.dropped.contains(line) {
+        if !index.record(line).flags.any(Flags::THINKING) || changes.dropped.contains(line) {
             continue;
         }
         let is_in_loop = loop_start.is_some_and(|start| place >= start);
@@ -75,7 +75,7 @@ pub(super) fn remove_thinking(
         };
         let is_first_change = bound == ThinkingBound::Change(place);
         if !is_first_change && is_thinking_alone(index, line) {
-            rewrite.drop_line(line);
+            changes.drop_line(line);
             let thinking = index.thinking_of(line);
             removed.tokens += Tokens(thinking.map_or(0, |it| it.text.into()));
             removed.signature_tokens += Tokens(thinking.map_or(0, |it| it.signature.into()));
@@ -83,7 +83,7 @@ pub(super) fn remove_thinking(
             let bytes = read_line(file, index, line, &mut buffer)?;
             scan.read(bytes);
             let content = scan.message.and_then(|message| message.content);
-            let edits = rewrite.edits.get_mut(&line).into_iter().flatten();
+            let edits = changes.edits.get_mut(&line).into_iter().flatten();
             // Content that is put back as a whole brings its thinking along.
             let grafted = edits.into_iter().find(|splice| Some(splice.span) == content);
             let gone = if let Some(splice) = grafted {
@@ -99,7 +99,7 @@ pub(super) fn remove_thinking(
                 gone
             } else {
                 let Some((splices, gone)) = without_thinking(&scan, bytes, is_first_change) else { continue };
-                rewrite.edit_line(line, splices);
+                changes.edit_line(line, splices);
                 gone
             };
             // Thinking of another model is not sent in any case (L-07).

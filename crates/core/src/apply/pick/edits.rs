@@ -7,7 +7,7 @@ use super::kept::PickedLines;
 use crate::apply::compact::boundary::SummaryHead;
 use crate::apply::compact::replace::{ReplacedLines, replace_lines};
 use crate::apply::edit::own_edits::LineAddresses;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::Edit;
 use ctxc_transcript::{LineNo, LineSet, Transcript};
 
@@ -22,12 +22,19 @@ pub fn pick_lines(
     lines: &LineAddresses,
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
-    let PickedLines { kept, gone, .. } = picked;
+    let PickedLines { kept_lines: kept, other_lines: gone, .. } = picked;
     let first = kept.iter().next();
     // The head has the time of what stands before the rest, so that no order by time puts it behind.
     let beside = gone.iter().copied().filter(|line| Some(*line) < first).max().or(first);
     let head = SummaryHead { beside, ..head };
-    replace_lines(transcript, &ReplacedLines { kept, gone, first }, head, Rewrite::default(), lines, n_stored)
+    replace_lines(
+        transcript,
+        &ReplacedLines { kept_lines: kept, dropped_lines: gone, first_kept: first },
+        head,
+        TranscriptChanges::default(),
+        lines,
+        n_stored,
+    )
 }
 
 /// The edits that leave copies of `parts` behind `head`, and nothing of the session itself, whose lines may be among them.
@@ -43,9 +50,9 @@ pub fn pick_copies(
     n_stored: u32,
 ) -> io::Result<Vec<Edit>> {
     let gone: &[LineNo] = &transcript.chain.lines;
-    let replaced = ReplacedLines { kept: &LineSet::default(), gone, first: None };
+    let replaced = ReplacedLines { kept_lines: &LineSet::default(), dropped_lines: gone, first_kept: None };
     let head = SummaryHead { beside: gone.first().copied(), ..head };
-    let mut edits = replace_lines(transcript, &replaced, head, Rewrite::default(), lines, n_stored)?;
+    let mut edits = replace_lines(transcript, &replaced, head, TranscriptChanges::default(), lines, n_stored)?;
     for edit in &mut edits {
         if let Edit::Insert { lines, .. } = edit {
             let parent = lines.last().and_then(|summary| uuid_in(summary)).unwrap_or_default();

@@ -10,9 +10,9 @@ use ctxc_transcript::{
 #[derive(Clone, Debug, Default)]
 pub struct PickedLines {
     /// The lines that stay.
-    pub kept: LineSet,
+    pub kept_lines: LineSet,
     /// The other active lines, in the order of the conversation.
-    pub gone: Vec<LineNo>,
+    pub other_lines: Vec<LineNo>,
     /// The lines that stay of each turn of which any does, in the order of the conversation.
     pub turns: Vec<(TurnIdx, Vec<LineNo>)>,
     /// The number of turns of the session.
@@ -37,7 +37,7 @@ impl PickedLines {
         };
         let is_prompt = |line: &LineNo| index.record(*line).flags.any(Flags::PROMPT);
         let turns = find_turns(index, chain);
-        let before = turns.first().map_or(chain.lines.len(), |turn| turn.places.start);
+        let before = turns.first().map_or(chain.lines.len(), |turn| turn.chain_places.start);
         let mut groups: HashSet<GroupIdx> = HashSet::new();
         for &line in chain.lines.iter().take(before).filter(|line| lines.contains(**line)) {
             groups.extend(group(line));
@@ -67,8 +67,8 @@ impl PickedLines {
         let picked = turns.iter().enumerate().map(|(at, turn)| (TurnIdx(at), kept_of(turn.lines(chain))));
         let n_messages = messages.groups.iter().filter(|group| groups.contains(group)).count() as u64;
         Self {
-            kept: kept_of(&chain.lines).into_iter().collect(),
-            gone: chain.lines.iter().copied().filter(|line| !is_kept(*line)).collect(),
+            kept_lines: kept_of(&chain.lines).into_iter().collect(),
+            other_lines: chain.lines.iter().copied().filter(|line| !is_kept(*line)).collect(),
             turns: picked.filter(|(_, lines)| !lines.is_empty()).collect(),
             n_turns: turns.len(),
             n_messages,

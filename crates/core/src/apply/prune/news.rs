@@ -17,18 +17,18 @@ use ctxc_transcript::text::{Tokens, json_string};
 use ctxc_transcript::{Index, LineNo, entry};
 
 /// The facts of a conversation, and the numbers of its messages.
-pub(in crate::apply) struct PrunedFacts {
+pub(in crate::apply) struct ConversationNews {
     news: ConversationFacts,
     messages: HashMap<LineNo, u32>,
 }
 
-impl PrunedFacts {
+impl ConversationNews {
     /// Reads `lines`, which are in the order of the conversation. All results count as removed, and of the calls for which
     /// `shortens_input` holds the long parameters.
     ///
     /// # Errors
     /// When the source cannot be read.
-    pub(super) fn read(
+    pub(super) fn read_lines(
         file: &File,
         index: &Index,
         lines: &[LineNo],
@@ -53,7 +53,7 @@ impl PrunedFacts {
     }
 
     /// A digest of `text`, a result in this line.
-    pub(super) fn digest(&self, line: LineNo, text: &str, kind: ResultKind, limit: Tokens) -> String {
+    pub(super) fn digest_result(&self, line: LineNo, text: &str, kind: ResultKind, limit: Tokens) -> String {
         digest_with_lines(text, kind, limit, |lines, room| self.needed_lines(line, lines, room))
     }
 

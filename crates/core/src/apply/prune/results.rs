@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 
-use super::news::PrunedFacts;
+use super::news::ConversationNews;
 use super::stage::{LEAST_SAVED, PruneSelection};
 use super::unseen::{UnsentCounts, drop_dead, drop_progress, shorten_copies};
 use crate::apply::edit::cut::{CutLabel, cut_result};
 use crate::apply::edit::cut_inputs::cut_inputs;
 use crate::apply::edit::images::cut_images;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::calls::{ToolCalls, read_calls};
 use crate::apply::read::describe::{Described, describe_calls, result_kind};
 use crate::apply::read::lines::each_scanned_line;
@@ -110,7 +110,7 @@ impl PrunedCall {
     }
 }
 
-/// Adds to `rewrite` all that `pruning` asks for, and that the rewrite has not done already. The archive at `archive_ref` will
+/// Adds to `changes` all that `pruning` asks for, and that the rewrite has not done already. The archive at `archive_ref` will
 /// have what goes.
 ///
 /// # Errors
@@ -119,13 +119,13 @@ pub fn prune_transcript(
     transcript: Transcript<'_>,
     pruning: &PruneSelection,
     archive_ref: &ArchiveRef,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<PruneResult> {
     let Transcript { file, index, chain } = transcript;
     let stage = &pruning.stage;
     let mut calls = read_calls(transcript, &pruning.protected)?;
     for call in &mut calls.calls {
-        if rewrite.dropped.contains(call.call.line) {
+        if changes.dropped.contains(call.call.line) {
             call.access = CutPermission::Cut;
         }
     }
@@ -140,34 +140,34 @@ pub fn prune_transcript(
     let news = if stage.mask.is_some() && stage.digest_tokens > 0 {
         let cut: HashSet<BlockPlace> = planned.iter().filter_map(|(_, it)| it.call_place(&calls)).collect();
         let shortens = |place| stage.also.contains(&ExtraRemoval::Inputs) && cut.contains(&place);
-        Some(PrunedFacts::read(file, index, &chain.lines, &shortens)?)
+        Some(ConversationNews::read_lines(file, index, &chain.lines, &shortens)?)
     } else {
         None
     };
     let work = ResultCutter { file, index, pruning, archive_ref, calls: &calls, news: news.as_ref() };
-    let pruned = work.cut_results(planned, described, &mut rows, rewrite)?;
+    let pruned = work.cut_results(planned, described, &mut rows, changes)?;
     let mut keeps_dead = false;
     for also in ALSO.into_iter().filter(|also| stage.also.contains(also)) {
         let (mut cuts, mut gone) = (Vec::new(), UnsentCounts::default());
         match also {
-            ExtraRemoval::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, rewrite)?,
+            ExtraRemoval::Images => cuts = cut_images(transcript, horizon, &calls.calls, archive_ref, changes)?,
             ExtraRemoval::Inputs => {
                 let cut_calls = pruned.iter().map(|(place, call)| (*place, call.handle.to_string())).collect();
                 let kept = |line, text: &str| {
                     news.as_ref().map_or_else(String::new, |news| news.kept_lines(line, text, stage.digest_tokens))
                 };
-                cuts = cut_inputs(file, index, &cut_calls, archive_ref, &kept, rewrite)?;
+                cuts = cut_inputs(file, index, &cut_calls, archive_ref, &kept, changes)?;
             }
-            ExtraRemoval::Progress => gone = drop_progress(index, rewrite),
+            ExtraRemoval::Progress => gone = drop_progress(index, changes),
             // The client may find the newest message by its time, and resume from there.
             ExtraRemoval::Dead if chain.newest_elsewhere.is_some() => keeps_dead = true,
-            ExtraRemoval::Dead => gone = drop_dead(index, chain, rewrite),
-            ExtraRemoval::UiCopies => gone = shorten_copies(file, index, rewrite)?,
+            ExtraRemoval::Dead => gone = drop_dead(index, chain, changes),
+            ExtraRemoval::UiCopies => gone = shorten_copies(file, index, changes)?,
             ExtraRemoval::Thinking => {}
         }
         rows.add_gone(also.name(), gone);
         for cut in &cuts {
-            rows.add(also.name(), cut);
+            rows.count_cut(also.name(), cut);
         }
     }
     Ok(PruneResult { rows: rows.0, calls: pruned.into_iter().map(|(_, call)| call).collect(), keeps_dead })
@@ -222,7 +222,7 @@ struct ResultCutter<'a> {
     archive_ref: &'a ArchiveRef,
     calls: &'a ToolCalls,
     /// The lines that are kept of what is removed; nothing of it is kept without.
-    news: Option<&'a PrunedFacts>,
+    news: Option<&'a ConversationNews>,
 }
 
 impl ResultCutter<'_> {
@@ -232,7 +232,7 @@ impl ResultCutter<'_> {
         planned: Vec<(LineNo, PlannedRemoval)>,
         mut described: HashMap<BlockPlace, Described>,
         rows: &mut PrunedRows,
-        rewrite: &mut Rewrite,
+        changes: &mut TranscriptChanges,
     ) -> io::Result<Vec<(BlockPlace, PrunedCall)>> {
         let lines: LineSet = planned.iter().map(|(line, _)| *line).collect();
         let mut pruned = Vec::with_capacity(planned.len());
@@ -241,9 +241,9 @@ impl ResultCutter<'_> {
             let line = page.line;
             // Once for all results of the line: one entry may hold thousands.
             let digest = page.digest();
-            let is_gone = rewrite.dropped.contains(line);
+            let is_gone = changes.dropped.contains(line);
             let already: HashSet<String> =
-                rewrite.cuts.get(&line).into_iter().flatten().filter_map(|cut| cut.call.clone()).collect();
+                changes.cuts.get(&line).into_iter().flatten().filter_map(|cut| cut.call.clone()).collect();
             while let Some((_, one)) = planned.next_if(|(of, _)| *of == line) {
                 let Some(call) = self.calls.calls.get(one.call_idx) else { continue };
                 let Some(result) = call.result else { continue };
@@ -257,8 +257,8 @@ impl ResultCutter<'_> {
                 };
                 let name = self.handle_text(one.call_idx);
                 let label = CutLabel { name: &name, rule: one.rule_name() };
-                let Some(cut) = cut_result(page, result.block as usize, &text, label, rewrite) else { continue };
-                rows.add(one.rule_name(), &cut);
+                let Some(cut) = cut_result(page, result.block as usize, &text, label, changes) else { continue };
+                rows.count_cut(one.rule_name(), &cut);
                 let by = one.superseded.map(|it| SupersededBy {
                     handle: self.handle_text(it.by_idx).into(),
                     line: self.line_of(it.by_idx),
@@ -295,10 +295,11 @@ impl ResultCutter<'_> {
             }
             (Some(news), None) => {
                 let kind = result_kind(&described.tool, call.answer == CallOutcome::Failed);
-                ("masked", news.digest(page.line, &text(), kind, Tokens(most)), LEAST_SAVED)
+                ("masked", news.digest_result(page.line, &text(), kind, Tokens(most)), LEAST_SAVED)
             }
         };
-        let placeholder = Placeholder { what: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
+        let placeholder =
+            Placeholder { content_label: &what, fate, tokens: call.tokens, line, archive_ref: self.archive_ref };
         let is_worth_it = |text: &str| chars4_tokens(text).0 + least_saved.0 <= call.tokens.0;
         // A cut that saves less than it costs only hides something.
         let first = placeholder.first_fitting(|text| chars4_tokens(text).0 * 2 <= call.tokens.0 && is_worth_it(text));
@@ -339,7 +340,7 @@ impl PrunedRows {
         &mut self.0[at]
     }
 
-    fn add(&mut self, rule: &'static str, cut: &Cut) {
+    fn count_cut(&mut self, rule: &'static str, cut: &Cut) {
         let row = self.row_for_rule(rule);
         row.n_items += 1;
         row.saved += cut.saved_tokens();

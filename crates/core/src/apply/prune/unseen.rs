@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use crate::apply::edit::cut::shorten_copy;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::read::lines::each_scanned_line;
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, LineSet};
@@ -19,23 +19,23 @@ pub(in crate::apply) struct UnsentCounts {
 }
 
 /// Drops the signs of life of tools and subagents; their children hang on what stands before them.
-pub(in crate::apply) fn drop_progress(index: &Index, rewrite: &mut Rewrite) -> UnsentCounts {
-    drop_lines(index, |line| index.record(line).kind == EntryKind::Progress, rewrite)
+pub(in crate::apply) fn drop_progress(index: &Index, changes: &mut TranscriptChanges) -> UnsentCounts {
+    drop_lines(index, |line| index.record(line).kind == EntryKind::Progress, changes)
 }
 
 /// Drops the entries off the live chain: what stands before a compaction, branches that were left, sidechains. What
 /// applies to the session as a whole is no part of any chain and stays.
-pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, rewrite: &mut Rewrite) -> UnsentCounts {
+pub(in crate::apply) fn drop_dead(index: &Index, chain: &Chain, changes: &mut TranscriptChanges) -> UnsentCounts {
     // Without a live entry nothing can be told from it.
     let is_known = chain.leaf.is_some();
-    drop_lines(index, |line| is_known && index.record(line).is_chained() && !chain.is_live(line), rewrite)
+    drop_lines(index, |line| is_known && index.record(line).is_chained() && !chain.is_live(line), changes)
 }
 
-fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrite) -> UnsentCounts {
+fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, changes: &mut TranscriptChanges) -> UnsentCounts {
     let mut gone = UnsentCounts::default();
     for line in index.lines().filter(|&line| goes(line)) {
-        if !rewrite.dropped.contains(line) {
-            rewrite.drop_line(line);
+        if !changes.dropped.contains(line) {
+            changes.drop_line(line);
             gone.n_entries += 1;
             gone.n_bytes += u64::from(index.record(line).len);
         }
@@ -47,12 +47,16 @@ fn drop_lines(index: &Index, goes: impl Fn(LineNo) -> bool, rewrite: &mut Rewrit
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(in crate::apply) fn shorten_copies(file: &File, index: &Index, rewrite: &mut Rewrite) -> io::Result<UnsentCounts> {
-    let holds = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT) && !rewrite.dropped.contains(*line);
+pub(in crate::apply) fn shorten_copies(
+    file: &File,
+    index: &Index,
+    changes: &mut TranscriptChanges,
+) -> io::Result<UnsentCounts> {
+    let holds = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT) && !changes.dropped.contains(*line);
     let lines: LineSet = index.lines().filter(holds).collect();
     let mut gone = UnsentCounts::default();
     each_scanned_line(file, index, &lines, |page| {
-        let n_saved = shorten_copy(page, rewrite);
+        let n_saved = shorten_copy(page, changes);
         gone.n_entries += u64::from(n_saved > 0);
         gone.n_bytes += n_saved;
     })?;

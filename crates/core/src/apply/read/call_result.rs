@@ -15,7 +15,7 @@ pub(super) struct CallResult<'a> {
     pub(super) is_error: bool,
     pub(super) text: &'a str,
     /// The end of the command in a session of Codex.
-    end: Option<CommandEnd>,
+    command_end: Option<CommandEnd>,
 }
 
 impl<'a> CallResult<'a> {
@@ -24,7 +24,7 @@ impl<'a> CallResult<'a> {
         // Codex marks no result of a call that failed.
         let end = (page.scan.format == Format::Codex).then(|| CommandEnd::of(page, at, block));
         let is_error = block.is_error || is_refusal(text) || end.is_some_and(CommandEnd::is_failure);
-        Self { page, is_error, text, end }
+        Self { page, is_error, text, command_end: end }
     }
 
     /// Whether the file that was written was not there before.
@@ -68,7 +68,7 @@ impl<'a> CallResult<'a> {
 
     /// The status that the command ended with.
     pub(super) fn exit_status(&self) -> Option<i32> {
-        if let Some(end) = self.end {
+        if let Some(end) = self.command_end {
             return end.status;
         }
         let rest = self.text.strip_prefix("Exit code ").or_else(|| self.text.strip_prefix("Error: Exit code "))?;

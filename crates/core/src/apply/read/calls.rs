@@ -40,14 +40,14 @@ pub struct ToolCalls {
 /// When the source cannot be read.
 pub fn read_calls(transcript: Transcript<'_>, protected: &Protections) -> io::Result<ToolCalls> {
     let Transcript { file, index, chain } = transcript;
-    let numbering = StepNumbering::of(index, chain);
+    let numbering = StepNumbering::number_steps(index, chain);
     let mut found = CallCollector::default();
     let holds = |line: LineNo| index.record(line).flags.any(Flags::TOOL_USE.with(Flags::TOOL_RESULT));
     let mut lines: LineSet = chain.lines.iter().copied().filter(|line| holds(*line)).collect();
     for line in &index.rollout.commands {
         lines.insert(*line);
     }
-    each_scanned_line(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message()) {
+    each_scanned_line(file, index, &lines, |page| match (page.scan.kind, index.record(page.line).message_idx()) {
         (EntryKind::Assistant, Some(message)) => {
             let Some(&(step, turn)) = numbering.by_message.get(message.0 as usize) else { return };
             found.add_calls(page, step, turn, protected, || match index.format {
@@ -78,18 +78,18 @@ struct StepNumbering {
     /// By the number of the message.
     by_message: Vec<(u32, Option<u32>)>,
     /// Lines that stand in the chain elsewhere than in the file, by their places.
-    places: HashMap<LineNo, u32>,
+    place_by_line: HashMap<LineNo, u32>,
     n_steps: u32,
     n_turns: u32,
 }
 
 impl StepNumbering {
-    fn of(index: &Index, chain: &Chain) -> Self {
+    fn number_steps(index: &Index, chain: &Chain) -> Self {
         let turns = find_turns(index, chain);
         let mut by_message = vec![(u32::MAX, None); index.prompts.len()];
         let mut n_steps = 0;
         for (place, &line) in chain.lines.iter().enumerate() {
-            let Some(message) = index.record(line).message() else { continue };
+            let Some(message) = index.record(line).message_idx() else { continue };
             let Some(known @ (u32::MAX, _)) = by_message.get_mut(message.0 as usize) else { continue };
             let turn = turn_at(&turns, place);
             *known = (n_steps, turn.and_then(|turn| u32::try_from(turn.0).ok()));
@@ -97,11 +97,11 @@ impl StepNumbering {
         }
         let is_in_order = chain.lines.is_sorted();
         let places = (0..).zip(&chain.lines).filter(|_| !is_in_order).map(|(place, line)| (*line, place)).collect();
-        Self { by_message, places, n_steps, n_turns: u32::try_from(turns.len()).unwrap_or(u32::MAX) }
+        Self { by_message, place_by_line: places, n_steps, n_turns: u32::try_from(turns.len()).unwrap_or(u32::MAX) }
     }
 
     fn place_of_line(&self, line: LineNo) -> u32 {
-        self.places.get(&line).copied().unwrap_or(line.0)
+        self.place_by_line.get(&line).copied().unwrap_or(line.0)
     }
 }
 
@@ -205,7 +205,7 @@ impl CallCollector {
         let known = self.by_id.get(&IdHash::of(call.as_bytes()));
         let Some(call) = known.and_then(|&at| self.calls.get_mut(at)) else { return };
         if only_looks {
-            call.repeat = RepeatEffect::Same;
+            call.repeat = RepeatEffect::NewerState;
         }
         let Some(file) = file else { return };
         if protected.has_file(&file) {

@@ -33,14 +33,14 @@ impl CommandSubject {
             let file = patched_file(&text).map(|file| resolve_path(&file, folder));
             let subject =
                 file.as_deref().map_or(CallSubject::Other, |file| CallSubject::Write(IdHash::of(file.as_bytes())));
-            return Self { file, subject, repeat: RepeatEffect::Another };
+            return Self { file, subject, repeat: RepeatEffect::SomethingElse };
         }
         match find_viewed_file(&script, folder) {
             Some(ViewedFile { file, lines }) => {
                 let subject = file.as_deref().map(|file| CallSubject::Read(IdHash::of(file.as_bytes()), lines));
-                Self { file, subject: subject.unwrap_or(CallSubject::Other), repeat: RepeatEffect::Same }
+                Self { file, subject: subject.unwrap_or(CallSubject::Other), repeat: RepeatEffect::NewerState }
             }
-            None => Self { file: None, subject: CallSubject::Other, repeat: RepeatEffect::Another },
+            None => Self { file: None, subject: CallSubject::Other, repeat: RepeatEffect::SomethingElse },
         }
     }
 }

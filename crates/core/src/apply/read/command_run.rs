@@ -25,7 +25,7 @@ impl CommandRun {
         matches!(self.ending, CommandOutcome::Failed(_))
     }
 
-    pub(super) fn note(self, ledger: &mut Ledger) {
+    pub(super) fn note_in_ledger(self, ledger: &mut Ledger) {
         if self.is_check {
             ledger.note_verdict(&self.command, self.ending);
         }
@@ -86,7 +86,7 @@ pub(super) fn note_command(
     for (id, what) in find_publications(&script, answer.text, answer.is_error) {
         ledger.note_publication(id, what);
     }
-    let repository = Repository::after(&script, answer.text, answer.is_error);
+    let repository = Repository::after_script(&script, answer.text, answer.is_error);
     if is_read_only_script(&script) {
         ledger.note_repository(repository);
         return None;

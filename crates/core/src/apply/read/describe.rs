@@ -36,14 +36,14 @@ impl Described {
     /// Tool and argument, the argument of at most `n_chars` characters.
     #[must_use]
     pub fn short_label(&self, n_chars: usize) -> String {
-        let argument = shorten_text(&self.argument, n_chars);
+        let argument = clip_argument(&self.argument, n_chars);
         if argument.is_empty() { self.tool.to_string() } else { format!("{} {argument}", self.tool) }
     }
 }
 
 /// `text` of at most `n_chars` characters: of a path the end, of all else the beginning.
 #[must_use]
-pub fn shorten_text(text: &str, n_chars: usize) -> String {
+pub fn clip_argument(text: &str, n_chars: usize) -> String {
     let n_all = text.chars().count();
     if n_all <= n_chars {
         return text.to_owned();
@@ -97,7 +97,7 @@ mod tests {
             ("cargo test --all src/a.rs", 12, "cargo test …"),
         ];
         for (text, n_chars, expected) in cases {
-            assert_eq!(shorten_text(text, n_chars), expected);
+            assert_eq!(clip_argument(text, n_chars), expected);
         }
     }
 }

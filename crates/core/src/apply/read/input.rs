@@ -18,7 +18,7 @@ const ANOTHER: [&str; 14] = [
 /// Whether a call of `tool` gives the same when it is made again.
 #[must_use]
 pub(in crate::apply) fn repeat_effect(tool: &str) -> RepeatEffect {
-    if ANOTHER.contains(&tool) { RepeatEffect::Another } else { RepeatEffect::Same }
+    if ANOTHER.contains(&tool) { RepeatEffect::SomethingElse } else { RepeatEffect::NewerState }
 }
 
 /// The parameters of one call: a JSON object.

@@ -33,11 +33,11 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
             {
                 ledger.note_folder(folder);
             }
-            ledger.note_repository(Repository::noted(page.branch()));
+            ledger.note_repository(Repository::on_branch(page.git_branch()));
             let goes_on = page.scan.outer_blocks().any(|it| matches!(it.kind, BlockKind::Text | BlockKind::ToolUse));
             if !failed.is_empty() && goes_on {
                 let is_wanted = approves_of_failure(&entry::message_text(page.scan, page.bytes));
-                failed.drain(..).filter(|_| !is_wanted).for_each(|run| run.note(&mut ledger));
+                failed.drain(..).filter(|_| !is_wanted).for_each(|run| run.note_in_ledger(&mut ledger));
             }
             let calls = page.scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolUse);
             open.extend(
@@ -53,7 +53,7 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
                 let Some(deed) = open.remove(&page.decode_string(block.tool_id)) else { continue };
                 match deed.note_in_ledger(&CallResult::of(page, at, block, &text), &mut ledger) {
                     Some(run) if run.has_failed() => failed.push(run),
-                    Some(run) => run.note(&mut ledger),
+                    Some(run) => run.note_in_ledger(&mut ledger),
                     None => {}
                 }
             }
@@ -61,7 +61,7 @@ pub fn read_ledger(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<L
         _ => {}
     })?;
     for run in failed {
-        run.note(&mut ledger);
+        run.note_in_ledger(&mut ledger);
     }
     Ok(ledger)
 }

@@ -44,7 +44,7 @@ pub fn read_needs(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Ne
 struct OpenCall {
     title: String,
     /// Its message.
-    at: u32,
+    message_no: u32,
     changes: CallChanges,
     /// Whether its lines are shown: not those of thoughts, nor of a question, whose answer the summary has.
     is_shown: bool,
@@ -64,7 +64,7 @@ fn read_answer(page: ScannedLine<'_>, calls: &mut HashMap<String, OpenCall>, nee
         let file = input.file_path(&tool, || page.working_folder()).map(|path| (path, tool == "Read" && !is_part));
         let title = call_title(&tool, input);
         let call = OpenCall {
-            at: needs.current_message(),
+            message_no: needs.current_message(),
             changes: CallChanges::of_call(&tool, input, page),
             is_shown: tool != "AskUserQuestion" && !notes_thoughts(&tool),
             is_whole_command: input.string_value(b"command").is_some_and(|command| title == format!("Bash {command}")),
@@ -92,17 +92,17 @@ impl OpenCall {
     /// Reads the result `text`, and changes what it changes about earlier lines.
     fn read_result(self, text: &str, has_failed: bool, needs: &mut Needs) {
         if self.changes.is_settling {
-            needs.mark_settled(self.at);
+            needs.mark_settled(self.message_no);
         }
         if has_failed {
-            needs.drop_call_lines(&self.title, self.at);
+            needs.drop_call_lines(&self.title, self.message_no);
         } else {
             for change in self.changes.changes.iter().cloned() {
-                needs.note_change(change, self.at);
+                needs.note_change(change, self.message_no);
             }
         }
         if !is_refusal(text) && self.is_whole_command {
-            needs.note_change(LineChange::Rerun(self.title.clone()), self.at);
+            needs.note_change(LineChange::Rerun(self.title.clone()), self.message_no);
         }
         if let Some((path, true)) = &self.file
             && lists_whole_file(text)

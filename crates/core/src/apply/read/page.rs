@@ -52,7 +52,7 @@ impl ScannedLine<'_> {
 
     /// The branch that was worked on, where the entry says so.
     #[must_use]
-    pub fn branch(&self) -> Option<String> {
+    pub fn git_branch(&self) -> Option<String> {
         let branch = decode_string(field_at(self.bytes, b"gitBranch"), self.bytes);
         branch.filter(|branch| !branch.is_empty())
     }

@@ -74,7 +74,7 @@ impl ArchiveRef {
 #[derive(Clone, Copy, Debug)]
 pub struct Placeholder<'a> {
     /// The label of the removed content, such as `Read src/main.rs`.
-    pub what: &'a str,
+    pub content_label: &'a str,
     /// The change, such as `removed`.
     pub fate: &'a str,
     /// Its size.
@@ -89,7 +89,7 @@ impl Placeholder<'_> {
     /// The full form: `[ctxc: Read src/main.rs removed, 1,234 tokens; ctxc archive show 3f9a1c2b7d4e]`.
     #[must_use]
     pub fn full_text(&self) -> String {
-        let Self { what, fate, tokens, archive_ref, .. } = self;
+        let Self { content_label: what, fate, tokens, archive_ref, .. } = self;
         let plural = if tokens.0 == 1 { "" } else { "s" };
         let command = archive_ref.show_command(self.line);
         format!("{START}: {what} {fate}, {} token{plural}{command}]", group_digits(tokens.0))
@@ -146,7 +146,7 @@ mod tests {
 
     fn placeholder(tokens: u64, archive_ref: &ArchiveRef) -> Placeholder<'_> {
         Placeholder {
-            what: "Read src/main.rs",
+            content_label: "Read src/main.rs",
             fate: "removed",
             tokens: Tokens(tokens),
             line: Digest::of(b"line"),

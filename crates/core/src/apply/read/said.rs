@@ -25,7 +25,7 @@ pub struct LineTexts {
     pub time: Option<Timestamp>,
     /// The texts, in order. Empty if the line has only content that no summary needs: thinking, reminders of the client,
     /// commands to the client.
-    pub said: Vec<MessageToSummarize>,
+    pub messages_to_summarize: Vec<MessageToSummarize>,
 }
 
 /// The texts of `lines`, which are in the order of the conversation; one remark for each.
@@ -52,13 +52,13 @@ pub fn read_said(file: &File, index: &Index, lines: &[LineNo]) -> io::Result<Vec
                 .collect(),
             _ => Vec::new(),
         };
-        remarks.push(LineTexts { line: page.line, time: page.time(), said });
+        remarks.push(LineTexts { line: page.line, time: page.time(), messages_to_summarize: said });
     })?;
     let mut unanswered: Vec<(String, PendingCall)> = open.into_iter().collect();
     unanswered.sort_by(|(a, _), (b, _)| a.cmp(b));
     for (_, asked) in unanswered {
-        if let Some(remark) = remarks.get_mut(asked.at) {
-            remark.said.push(asked.describe_unanswered());
+        if let Some(remark) = remarks.get_mut(asked.remark_idx) {
+            remark.messages_to_summarize.push(asked.describe_unanswered());
         }
     }
     Ok(remarks)
@@ -139,7 +139,7 @@ mod tests {
     fn told(file: &File, index: &Index, lines: &[LineNo]) -> String {
         let remarks = read_said(file, index, lines).unwrap();
         assert_eq!(remarks.iter().map(|remark| remark.line).collect::<Vec<_>>(), lines);
-        let said = remarks.iter().flat_map(|remark| &remark.said);
+        let said = remarks.iter().flat_map(|remark| &remark.messages_to_summarize);
         said.map(|said| format!("<{}> {}", said.speaker, said.text)).collect::<Vec<_>>().join("\n")
     }
 

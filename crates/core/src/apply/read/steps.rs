@@ -29,7 +29,7 @@ pub fn read_steps(transcript: Transcript<'_>) -> io::Result<Vec<RecordedStep>> {
             results += calibration.scale_to_api(result_size(index, page.line)).0;
             return;
         }
-        let Some((message, fields)) = record.message().zip(page.scan.message) else { return };
+        let Some((message, fields)) = record.message_idx().zip(page.scan.message) else { return };
         if let Some(step) = known.get(&message).and_then(|at| steps.get_mut(*at)) {
             // The counts of a reply grow from line to line.
             step.output = step.output.max(fields.counts.output);

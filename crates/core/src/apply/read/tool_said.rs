@@ -52,7 +52,7 @@ pub(in crate::apply) struct PendingCall {
     /// The kind of its result, if it ends well.
     kind: ResultKind,
     /// The remark in which it stands.
-    pub(in crate::apply) at: usize,
+    pub(in crate::apply) remark_idx: usize,
 }
 
 /// The level of detail for its result.
@@ -106,7 +106,7 @@ impl PendingCall {
             name: Described { tool: tool.into(), id: Box::default(), argument: argument.into() }.short_label(CALL),
             told,
             skill,
-            at,
+            remark_idx: at,
         }
     }
 

@@ -6,14 +6,18 @@ use std::ops::Range;
 
 use super::chains::chain_before;
 use super::source::LineSource;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::{LineAddress, LineLayout, RenderStep, Version};
 use ctxc_transcript::scan::Scan;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, LineSet, Parent, read_line};
 
 /// Re-parents lines that clients wrote behind inserted lines that are gone: the entry before those becomes their
 /// parent.
-pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn reparent_appended(
+    source: LineSource<'_>,
+    index: &mut Index,
+    changes: &mut TranscriptChanges,
+) -> io::Result<()> {
     let LineSource { file, layout, runs, versions } = source;
     let mut line = 0_u32;
     let mut buffer = Vec::new();
@@ -26,7 +30,7 @@ pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewri
             continue;
         };
         let stood = EarlierFile::of(&version.0);
-        ends.push(stood.end);
+        ends.push(stood.n_stored_lines);
         let place_of = |end: u32| layout.line_of(&LineAddress::Stored(LineNo(end))).unwrap_or(LineNo(end));
         // A version before did not leave out lines that clients wrote behind it: they may have gone back to its end.
         let lasts: Vec<(LineNo, LineNo)> =
@@ -48,7 +52,7 @@ pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewri
             let at = parent.and_then(|parent| stood.inserted.get(&parent));
             let chain = match (at, named) {
                 (Some(at), _) => {
-                    let end = stood.next_entry(*at, index, layout).unwrap_or_else(|| place_of(stood.end));
+                    let end = stood.next_entry(*at, index, layout).unwrap_or_else(|| place_of(stood.n_stored_lines));
                     Some(chain_before(index, end))
                 }
                 (None, Parent::At(parent)) => {
@@ -59,7 +63,7 @@ pub(super) fn reparent_appended(source: LineSource<'_>, index: &mut Index, rewri
                 (None, Parent::Missing | Parent::Root) => None,
             };
             if let Some(heir) = chain.and_then(|chain| chain.lines.last().copied()) {
-                rewrite.parents.insert(place, Some(heir));
+                changes.parents.insert(place, Some(heir));
                 index.set_parent(place, Some(heir));
             }
         }
@@ -73,9 +77,9 @@ struct EarlierFile {
     /// Before which stored line each line stood that was inserted, by its uuid.
     inserted: HashMap<IdHash, u32>,
     /// The stored lines that were there.
-    kept: LineSet,
+    present_lines: LineSet,
     /// The number of stored lines of the session.
-    end: u32,
+    n_stored_lines: u32,
 }
 
 impl EarlierFile {
@@ -99,19 +103,19 @@ impl EarlierFile {
             }
             at += n;
         }
-        Self { inserted, kept, end: at }
+        Self { inserted, present_lines: kept, n_stored_lines: at }
     }
 
     /// The place of the first entry that was there, of the stored lines from `start` on.
     fn next_entry(&self, start: u32, index: &Index, layout: &LineLayout) -> Option<LineNo> {
-        self.kept_entries(start..self.end, index, layout).next()
+        self.kept_entries(start..self.n_stored_lines, index, layout).next()
     }
 
     /// The place of the last entry that was there, of the first `end` stored lines, if lines behind it were left out.
     fn last_entry(&self, end: u32, index: &Index, layout: &LineLayout) -> Option<LineNo> {
         let last = self.kept_entries(0..end, index, layout).next_back()?;
         let is_behind = |line: &LineNo| layout.line_of(&LineAddress::Stored(*line)).is_some_and(|place| place > last);
-        let is_left_out = |line: LineNo| !self.kept.contains(line);
+        let is_left_out = |line: LineNo| !self.present_lines.contains(line);
         (0..end).rev().map(LineNo).take_while(is_behind).any(is_left_out).then_some(last)
     }
 
@@ -122,7 +126,7 @@ impl EarlierFile {
         index: &Index,
         layout: &LineLayout,
     ) -> impl DoubleEndedIterator<Item = LineNo> {
-        let there = lines.map(LineNo).filter(|line| self.kept.contains(*line));
+        let there = lines.map(LineNo).filter(|line| self.present_lines.contains(*line));
         there.filter_map(|line| layout.line_of(&LineAddress::Stored(line))).filter(|place| {
             let record = index.record(*place);
             record.uuid != IdHash::NONE && !record.flags.any(Flags::SIDECHAIN)

@@ -38,7 +38,7 @@ impl RenderInput<'_> {
             let before = LineAddress::Stored(LineNo(end));
             let Some(place) = base.layout.line_of(&before) else { continue };
             let chain =
-                remaining_chain(&composed.chain, |line| line < place && !composed.rewrite.dropped.contains(line));
+                remaining_chain(&composed.chain, |line| line < place && !composed.changes.dropped.contains(line));
             let Some(tip) = chain.lines.last().copied() else { continue };
             let mut problems = Vec::new();
             check_pairs(&composed.index, &chain, &mut problems);
@@ -60,7 +60,7 @@ impl RenderInput<'_> {
     fn find_unanswered(&self, rebased: &RebasedSession) -> Result<HashSet<IdHash>, ApplyError> {
         let (Some(archive), Some(known)) = (self.archive, self.known) else { return Ok(HashSet::new()) };
         let composed = &rebased.composed;
-        let chain = remaining_chain(&composed.chain, |line| !composed.rewrite.dropped.contains(line));
+        let chain = remaining_chain(&composed.chain, |line| !composed.changes.dropped.contains(line));
         let mut found = unanswered_calls(&composed.index, &chain);
         if found.is_empty() {
             return Ok(found);

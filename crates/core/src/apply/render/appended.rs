@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::source::LineSource;
-use crate::apply::follow::bounds::{AppendedRun, FirstChange};
+use crate::apply::follow::bounds::{FirstChange, LinesBehindVersion};
 use crate::version::{Edit, History, LineAddress, ThinkingPolicy};
 use ctxc_transcript::{Chain, Flags, Index, LineNo};
 
@@ -13,7 +13,7 @@ pub(super) fn appended_runs(
     index: &Index,
     chain: &Chain,
     history: &History,
-) -> Vec<AppendedRun> {
+) -> Vec<LinesBehindVersion> {
     let LineSource { layout, versions, .. } = source;
     // Entries that stand in the file in another order than in the chain: the first place from which on a line is reached.
     let mut reached: Vec<LineNo> = Vec::with_capacity(chain.lines.len());
@@ -48,11 +48,11 @@ pub(super) fn appended_runs(
         let first_change = FirstChange::of(change);
         let place = |line: u32| layout.line_of(&LineAddress::Stored(LineNo(line)));
         if let (Some(first), Some(last)) = (place(first), place(line.saturating_sub(1))) {
-            runs.push(AppendedRun {
-                first,
-                end: LineNo(last.0 + 1),
+            runs.push(LinesBehindVersion {
+                first_line: first,
+                end_line: LineNo(last.0 + 1),
                 first_change,
-                saved: version.saved_when_continued(),
+                shrunk_by: version.saved_when_continued(),
             });
         }
     }
@@ -68,6 +68,6 @@ fn takes_all_thinking(history: &History) -> bool {
 fn seen_edits(history: &History, strictest: ThinkingPolicy) -> BTreeMap<(String, u32), LineAddress> {
     let seen = history.active_edits().into_iter().filter(|active| active.operation.thinking <= strictest);
     seen.filter(|active| !matches!(active.edit, Edit::Splice { is_seen: false, .. }))
-        .map(|active| ((active.operation.operation.clone(), active.at), active.edit.line().clone()))
+        .map(|active| ((active.operation.operation.clone(), active.edit_idx), active.edit.line().clone()))
         .collect()
 }

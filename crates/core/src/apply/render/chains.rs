@@ -30,8 +30,9 @@ fn index_without_inserts(index: &Index, layout: &LineLayout) -> Index {
         let Some(group) = layout.summary_groups().find(|group| group.line_numbers().any(|it| it == parent)) else {
             continue;
         };
-        if let Some(heir) =
-            *tips.entry(group.first).or_insert_with(|| chain_before(&stored, group.first).lines.last().copied())
+        if let Some(heir) = *tips
+            .entry(group.first_line)
+            .or_insert_with(|| chain_before(&stored, group.first_line).lines.last().copied())
         {
             stored.set_parent(line, Some(heir));
         }
@@ -51,7 +52,7 @@ pub(super) fn live_groups<'a>(
     let drops_it = |it: &&ActiveEdit<'_>| matches!(it.edit, Edit::Drop(line) if layout.line_of(line) == Some(boundary));
     let later = active.iter().skip_while(|it| !drops_it(it));
     let later: HashSet<&str> = later.map(|it| it.operation.operation.as_str()).collect();
-    let is_live = |group: &&InsertedGroup| boundary < group.first || later.contains(group.operation.as_str());
+    let is_live = |group: &&InsertedGroup| boundary < group.first_line || later.contains(group.operation.as_str());
     layout.summary_groups().filter(is_live).collect()
 }
 
@@ -59,7 +60,7 @@ pub(super) fn live_groups<'a>(
 pub(super) fn insert_groups(stored: &Chain, groups: &[&InsertedGroup]) -> Chain {
     let mut chain = stored.clone();
     for group in groups {
-        let at = chain.lines.iter().position(|line| *line >= group.first).unwrap_or(chain.lines.len());
+        let at = chain.lines.iter().position(|line| *line >= group.first_line).unwrap_or(chain.lines.len());
         chain.lines.splice(at..at, group.line_numbers());
     }
     chain.live = chain.lines.iter().copied().collect();

@@ -14,8 +14,8 @@ use super::restructure::apply_repairs;
 use super::source::LineSource;
 use super::take_edits::{Savings, take_edits};
 use super::unclosed::drop_closing_of_dropped;
-use crate::apply::edit::rewrite::Rewrite;
-use crate::apply::follow::bounds::AppendedRun;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
+use crate::apply::follow::bounds::LinesBehindVersion;
 use crate::apply::follow::revived::drop_revived;
 use crate::version::History;
 use ctxc_transcript::{Chain, Index, Transcript};
@@ -30,9 +30,9 @@ pub struct ComposedSession {
     /// The live entries of the session itself.
     pub stored: Chain,
     /// The changes to the base.
-    pub rewrite: Rewrite,
+    pub changes: TranscriptChanges,
     /// Lines that clients wrote behind earlier versions.
-    pub runs: Vec<AppendedRun>,
+    pub runs: Vec<LinesBehindVersion>,
 }
 
 /// Puts the operations of `history` together on the lines of `source`, which `index` was built from.
@@ -46,21 +46,21 @@ pub fn compose_session(
     measured: &Savings,
 ) -> io::Result<ComposedSession> {
     let LineSource { file, layout, .. } = source;
-    let mut rewrite = Rewrite::default();
-    reparent_appended(source, &mut index, &mut rewrite)?;
+    let mut changes = TranscriptChanges::default();
+    reparent_appended(source, &mut index, &mut changes)?;
     let active = history.active_edits();
-    apply_repairs(&mut index, layout, &active, &mut rewrite);
+    apply_repairs(&mut index, layout, &active, &mut changes);
     let stored = stored_chain(&index, layout);
     // A session without operations keeps the parents that it names.
     let healed = if active.is_empty() { &Chain::default() } else { &stored };
     index.heal_parents_as(healed);
     let transcript = Transcript { file, index: &index, chain: &stored };
-    take_edits(layout, transcript, history, &active, measured, &mut rewrite)?;
-    drop_closing_of_dropped(source, &index, &mut rewrite);
+    take_edits(layout, transcript, history, &active, measured, &mut changes)?;
+    drop_closing_of_dropped(source, &index, &mut changes);
     let groups = live_groups(&stored, layout, &active);
     let mut chain = insert_groups(&stored, &groups);
-    link_remaining(file, &index, &stored, &groups, &mut rewrite)?;
-    drop_revived(file, &index, &mut chain, layout, &mut rewrite)?;
+    link_remaining(file, &index, &stored, &groups, &mut changes)?;
+    drop_revived(file, &index, &mut chain, layout, &mut changes)?;
     let runs = appended_runs(source, &index, &chain, history);
-    Ok(ComposedSession { index, chain, stored, rewrite, runs })
+    Ok(ComposedSession { index, chain, stored, changes, runs })
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::follow::pointers::{forget_segment, read_uuid, set_pointer_target};
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, PreservedSegment, Transcript};
@@ -12,7 +12,11 @@ use ctxc_transcript::{Chain, Flags, Format, Index, LineNo, Parent, PreservedSegm
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(super) fn link_to_boundary(transcript: Transcript<'_>, first: LineNo, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn link_to_boundary(
+    transcript: Transcript<'_>,
+    first: LineNo,
+    changes: &mut TranscriptChanges,
+) -> io::Result<()> {
     let Transcript { index, chain, .. } = transcript;
     let segments = live_segments(index, chain);
     if !segments.is_empty() {
@@ -20,10 +24,10 @@ pub(super) fn link_to_boundary(transcript: Transcript<'_>, first: LineNo, rewrit
         if index.format == Format::Pi {
             return Ok(());
         }
-        return link_in_order(transcript, &segments, rewrite);
+        return link_in_order(transcript, &segments, changes);
     }
     let boundary = chain.lines.first().copied().filter(|&line| index.record(line).flags.any(Flags::COMPACT_BOUNDARY));
-    set_parent(index, first, boundary, rewrite);
+    set_parent(index, first, boundary, changes);
     Ok(())
 }
 
@@ -37,17 +41,21 @@ fn live_segments<'a>(index: &'a Index, chain: &Chain) -> Vec<&'a PreservedSegmen
 
 /// Links what is left in the order of the conversation, and lets no boundary keep any of it. A boundary behind an entry
 /// that is left goes: clients read large files from their last boundary on.
-fn link_in_order(transcript: Transcript<'_>, segments: &[&PreservedSegment], rewrite: &mut Rewrite) -> io::Result<()> {
+fn link_in_order(
+    transcript: Transcript<'_>,
+    segments: &[&PreservedSegment],
+    changes: &mut TranscriptChanges,
+) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
     let is_boundary = |line: &LineNo| index.record(*line).flags.any(Flags::COMPACT_BOUNDARY);
-    let left = chain.lines.iter().copied().filter(|line| !rewrite.dropped.contains(*line));
+    let left = chain.lines.iter().copied().filter(|line| !changes.dropped.contains(*line));
     let first = left.filter(|line| !is_boundary(line)).min();
     for line in index.lines().filter(is_boundary).filter(|line| first < Some(*line)) {
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     }
     let mut parent = None;
-    for line in chain.path() {
-        if rewrite.dropped.contains(line) {
+    for line in chain.unbranched_lines() {
+        if changes.dropped.contains(line) {
             continue;
         }
         let is_in_place = match index.record(line).parent() {
@@ -57,24 +65,24 @@ fn link_in_order(transcript: Transcript<'_>, segments: &[&PreservedSegment], rew
             Parent::Missing => chain.lines.first() == Some(&line),
         };
         if !is_in_place {
-            rewrite.parents.insert(line, parent);
+            changes.parents.insert(line, parent);
         }
         parent = Some(line);
     }
     for segment in segments {
-        if !rewrite.dropped.contains(segment.boundary) {
-            forget_segment(file, index, segment, rewrite)?;
+        if !changes.dropped.contains(segment.boundary) {
+            forget_segment(file, index, segment, changes)?;
         }
     }
     Ok(())
 }
 
 /// Makes `parent` the parent of `line`. Nothing changes if it is that already, or if `line` has no parent in the file.
-pub(super) fn set_parent(index: &Index, line: LineNo, parent: Option<LineNo>, rewrite: &mut Rewrite) {
+pub(super) fn set_parent(index: &Index, line: LineNo, parent: Option<LineNo>, changes: &mut TranscriptChanges) {
     if let Parent::At(old) = index.record(line).parent()
         && Some(old) != parent
     {
-        rewrite.parents.insert(line, parent);
+        changes.parents.insert(line, parent);
     }
 }
 
@@ -83,10 +91,14 @@ pub(super) fn set_parent(index: &Index, line: LineNo, parent: Option<LineNo>, re
 ///
 /// # Errors
 /// When the source cannot be read.
-pub(super) fn mend_tips(transcript: Transcript<'_>, otherwise: Option<&str>, rewrite: &mut Rewrite) -> io::Result<()> {
+pub(super) fn mend_tips(
+    transcript: Transcript<'_>,
+    otherwise: Option<&str>,
+    changes: &mut TranscriptChanges,
+) -> io::Result<()> {
     let Transcript { file, index, chain } = transcript;
     let targets = index.lines_by_uuid(index.pointers.iter().map(|pointer| pointer.target));
-    let tip = match (last_message(index, chain, rewrite), otherwise) {
+    let tip = match (last_message(index, chain, changes), otherwise) {
         (Some(tip), _) => read_uuid(file, index, tip)?,
         (None, Some(otherwise)) => otherwise.to_owned(),
         (None, None) => return Ok(()),
@@ -97,20 +109,20 @@ pub(super) fn mend_tips(transcript: Transcript<'_>, otherwise: Option<&str>, rew
         // A title may be that of another conversation of the file; a last prompt is gone by wherever it leads.
         let last = known.rfind(|(_, target)| kind == EntryKind::LastPrompt || chain.is_live(*target));
         if let Some((line, _)) =
-            last.filter(|(line, target)| rewrite.dropped.contains(*target) && !rewrite.dropped.contains(*line))
+            last.filter(|(line, target)| changes.dropped.contains(*target) && !changes.dropped.contains(*line))
         {
-            set_pointer_target(file, index, line, &tip, rewrite)?;
+            set_pointer_target(file, index, line, &tip, changes)?;
         }
     }
     Ok(())
 }
 
 /// The last message of the conversation that has more than thinking, if it stays.
-fn last_message(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Option<LineNo> {
+fn last_message(index: &Index, chain: &Chain, changes: &TranscriptChanges) -> Option<LineNo> {
     let has_more = |line: &LineNo| {
         let record = index.record(*line);
         record.kind == EntryKind::User || record.flags.any(Flags::BEYOND_THINKING)
     };
     let tip = chain.live_messages(index).rev().map(|(_, line)| line).find(has_more);
-    tip.filter(|&tip| !rewrite.dropped.contains(tip))
+    tip.filter(|&tip| !changes.dropped.contains(tip))
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::hang::{link_to_boundary, mend_tips, set_parent};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::follow::pointers::read_uuid;
 use crate::apply::follow::relink::find_relinks;
 use crate::version::InsertedGroup;
@@ -16,21 +16,21 @@ pub(super) fn link_remaining(
     index: &Index,
     stored: &Chain,
     groups: &[&InsertedGroup],
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
     // Items of Codex have no links: they follow one another.
     if index.format == Format::Codex {
         return Ok(());
     }
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
-    let goes = stored.lines.iter().any(|line| rewrite.dropped.contains(*line));
+    let goes = stored.lines.iter().any(|line| changes.dropped.contains(*line));
     let left = || stored.lines.iter().copied().filter(|&line| !is_boundary(line));
-    let first = left().find(|line| !rewrite.dropped.contains(*line));
+    let first = left().find(|line| !changes.dropped.contains(*line));
     if let Some(first) = first.filter(|_| goes) {
-        link_to_boundary(Transcript { file, index, chain: stored }, first, rewrite)?;
+        link_to_boundary(Transcript { file, index, chain: stored }, first, changes)?;
         // Entries that boundaries keep are linked in their order already.
         if index.preserved.is_empty() {
-            bridge_gaps(index, stored, rewrite);
+            bridge_gaps(index, stored, changes);
         }
     }
     let mut tip = None;
@@ -38,34 +38,34 @@ pub(super) fn link_remaining(
     let mut earlier = None;
     // A summary of pi is a boundary only where it hangs on something.
     let is_head = |line: LineNo| is_boundary(line) || index.record(line).flags.any(Flags::COMPACT_SUMMARY);
-    for group in groups.iter().filter(|group| is_head(group.first)) {
-        let is_left = |other: &InsertedGroup| other.line_numbers().any(|line| !rewrite.dropped.contains(line));
-        let goes_on = groups.iter().any(|other| other.first > group.first && is_left(other));
-        if let Some(head) = link_group(index, stored, group, earlier, goes_on, rewrite) {
+    for group in groups.iter().filter(|group| is_head(group.first_line)) {
+        let is_left = |other: &InsertedGroup| other.line_numbers().any(|line| !changes.dropped.contains(line));
+        let goes_on = groups.iter().any(|other| other.first_line > group.first_line && is_left(other));
+        if let Some(head) = link_group(index, stored, group, earlier, goes_on, changes) {
             tip = Some(read_uuid(file, index, head)?);
             earlier = Some(head);
         }
     }
     if goes {
-        mend_tips(Transcript { file, index, chain: stored }, tip.as_deref(), rewrite)?;
+        mend_tips(Transcript { file, index, chain: stored }, tip.as_deref(), changes)?;
     }
     Ok(())
 }
 
 /// Makes the last live entry before dropped ones the parent of the entry behind them, if its parent is one of those.
-fn bridge_gaps(index: &Index, stored: &Chain, rewrite: &mut Rewrite) {
+fn bridge_gaps(index: &Index, stored: &Chain, changes: &mut TranscriptChanges) {
     let mut before = None;
     let mut is_gap = false;
     for &line in &stored.lines {
-        if rewrite.dropped.contains(line) {
+        if changes.dropped.contains(line) {
             is_gap = true;
             continue;
         }
         if std::mem::take(&mut is_gap)
             && let (Some(before), Parent::At(parent)) = (before, index.record(line).parent())
-            && rewrite.dropped.contains(parent)
+            && changes.dropped.contains(parent)
         {
-            set_parent(index, line, Some(before), rewrite);
+            set_parent(index, line, Some(before), changes);
         }
         before = Some(line);
     }
@@ -80,38 +80,38 @@ fn link_group(
     group: &InsertedGroup,
     earlier: Option<LineNo>,
     goes_on: bool,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> Option<LineNo> {
     let is_boundary = |line: LineNo| index.record(line).flags.any(Flags::COMPACT_BOUNDARY);
-    let is_left = |line: &LineNo| index.record(*line).is_chained() && !rewrite.dropped.contains(*line);
+    let is_left = |line: &LineNo| index.record(*line).is_chained() && !changes.dropped.contains(*line);
     let places: Vec<LineNo> = group.line_numbers().filter(is_left).collect();
     let (&head, &last) = places.first().zip(places.last())?;
     let first = places.iter().copied().find(|line| !is_boundary(*line)).unwrap_or(last);
     // A boundary without its summary is one only where no other group follows.
     if is_boundary(last) && goes_on {
-        rewrite.drop_line(last);
-        rewrite.added.remove(last);
+        changes.drop_line(last);
+        changes.added.remove(last);
         return None;
     }
-    let (before, thinking) = last_before(index, stored, group.first, rewrite);
+    let (before, thinking) = last_before(index, stored, group.first_line, changes);
     if let Some(before) = before.max(earlier) {
         if is_boundary(head) {
-            rewrite.drop_line(head);
-            rewrite.added.remove(head);
+            changes.drop_line(head);
+            changes.added.remove(head);
         }
         if is_boundary(last) {
             return None;
         }
-        rewrite.parents.insert(first, Some(before));
+        changes.parents.insert(first, Some(before));
     } else {
         // The rest of messages that are summarized; an earlier change has removed the others already.
         for line in thinking {
-            rewrite.note_saved(line, context_tokens(index, line).0.cast_signed());
-            rewrite.drop_line(line);
+            changes.note_saved(line, context_tokens(index, line).0.cast_signed());
+            changes.drop_line(line);
         }
     }
-    let relinked = find_relinks(index, rewrite);
-    let kept = stored.lines.iter().copied().filter(|line| *line > last && !rewrite.dropped.contains(*line));
+    let relinked = find_relinks(index, changes);
+    let kept = stored.lines.iter().copied().filter(|line| *line > last && !changes.dropped.contains(*line));
     for (at, line) in kept.collect::<Vec<_>>().into_iter().enumerate() {
         let parent = match (relinked.get(&line), index.record(line).parent()) {
             (Some(parent), _) => *parent,
@@ -119,16 +119,21 @@ fn link_group(
             (None, Parent::Root | Parent::Missing) if at == 0 => None,
             (None, _) => continue,
         };
-        if parent.is_none_or(|parent| parent < group.first) {
-            rewrite.parents.insert(line, Some(last));
+        if parent.is_none_or(|parent| parent < group.first_line) {
+            changes.parents.insert(line, Some(last));
         }
     }
     (!is_boundary(last)).then_some(last)
 }
 
 /// The last live entry before `line` that stays, and those that hold nothing but thinking.
-fn last_before(index: &Index, stored: &Chain, line: LineNo, rewrite: &Rewrite) -> (Option<LineNo>, Vec<LineNo>) {
-    let left = stored.lines.iter().copied().filter(|it| *it < line && !rewrite.dropped.contains(*it));
+fn last_before(
+    index: &Index,
+    stored: &Chain,
+    line: LineNo,
+    changes: &TranscriptChanges,
+) -> (Option<LineNo>, Vec<LineNo>) {
+    let left = stored.lines.iter().copied().filter(|it| *it < line && !changes.dropped.contains(*it));
     let left = left.filter(|&it| !index.record(it).flags.any(Flags::COMPACT_BOUNDARY));
     let (thinking, others): (Vec<LineNo>, Vec<LineNo>) = left.partition(|&it| {
         let flags = index.record(it).flags;

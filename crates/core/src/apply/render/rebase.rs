@@ -9,11 +9,11 @@ use super::source::LineSource;
 use super::take_edits::Savings;
 use crate::apply::check::as_written::{has_gap, with_lines};
 use crate::apply::edit::own_edits::LineAddresses;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::error::ApplyError;
-use crate::apply::write::carry_out::remaining_live;
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
+use crate::apply::write::write_changes::remaining_live;
 use crate::version::{
     History, InsertOrigin, KeySum, KnownSession, LineKey, LineLayout, LineRun, RenderBase, RenderRecorder, RenderStep,
     SessionState, StandIns, UnstoredTail, Version,
@@ -122,8 +122,13 @@ impl RenderInput<'_> {
     pub fn as_read(&self) -> Result<RebasedSession, ApplyError> {
         let base = RenderBase::of_file(self.file, self.index.n_lines(), &[])?;
         let (index, chain) = (self.index.clone(), Chain::find(self.index));
-        let composed =
-            ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
+        let composed = ComposedSession {
+            stored: chain.clone(),
+            changes: TranscriptChanges::default(),
+            runs: Vec::new(),
+            index,
+            chain,
+        };
         Ok(RebasedSession { base, composed, recorded: None })
     }
 
@@ -168,7 +173,7 @@ impl RenderInput<'_> {
         Ok(Some(UnstoredTail {
             file: self.file,
             closing,
-            start: self.index.line_offset(LineNo(n_lines)),
+            byte_offset: self.index.line_offset(LineNo(n_lines)),
             n_lines: n_new,
         }))
     }
@@ -224,8 +229,13 @@ impl RenderInput<'_> {
             if !behind.is_empty() {
                 steps.push(RenderStep::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
             }
-            let composed =
-                ComposedSession { stored: chain.clone(), rewrite: Rewrite::default(), runs: Vec::new(), index, chain };
+            let composed = ComposedSession {
+                stored: chain.clone(),
+                changes: TranscriptChanges::default(),
+                runs: Vec::new(),
+                index,
+                chain,
+            };
             let layout = LineLayout::stored_only(composed.index.n_lines());
             let recorded = Some(KnownRendering { steps, saved });
             return Ok(Some(RebasedSession {
@@ -290,12 +300,12 @@ impl RebasedSession {
         let mut file = unnamed_file()?;
         let mut written = self.composed.index.clone();
         let mut recorder = RenderRecorder::new(self.base.layout.clone(), Vec::new(), StandIns::default());
-        let ComposedSession { rewrite, index, chain, .. } = &self.composed;
-        let pass = pass::write(&self.base.file, &mut written, rewrite, &mut file, Some(&mut recorder), stop)?;
+        let ComposedSession { changes, index, chain, .. } = &self.composed;
+        let pass = pass::write(&self.base.file, &mut written, changes, &mut file, Some(&mut recorder), stop)?;
         if pass.fingerprint != index.fingerprint {
             return Err(ApplyError::ChangedWhileRead);
         }
-        if let Some(other) = remaining_live(chain.live.clone(), rewrite).first_difference(&Chain::find(&written).live) {
+        if let Some(other) = remaining_live(chain.live.clone(), changes).first_difference(&Chain::find(&written).live) {
             return Err(ApplyError::OtherConversation(other.one_based()));
         }
         file.rewind().map_err(ApplyError::WriteResult)?;

@@ -1,14 +1,19 @@
 //! Repairs, as part of the session that other operations are rendered from: lines that are left out were never there, and links
 //! are as the repair has them (J-03).
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::follow::relink::find_relinks;
 use crate::version::{ActiveEdit, Edit, LineLayout};
 use ctxc_transcript::{Chain, Index};
 
-/// Carries the repairs among `active` out on `index`, and notes the new links in `rewrite`.
-pub(super) fn apply_repairs(index: &mut Index, layout: &LineLayout, active: &[ActiveEdit<'_>], rewrite: &mut Rewrite) {
-    let mut repair = Rewrite::default();
+/// Carries the repairs among `active` out on `index`, and notes the new links in `changes`.
+pub(super) fn apply_repairs(
+    index: &mut Index,
+    layout: &LineLayout,
+    active: &[ActiveEdit<'_>],
+    changes: &mut TranscriptChanges,
+) {
+    let mut repair = TranscriptChanges::default();
     for it in active.iter().filter(|it| it.operation.repairs) {
         match it.edit {
             Edit::Drop(line) => {
@@ -32,7 +37,7 @@ pub(super) fn apply_repairs(index: &mut Index, layout: &LineLayout, active: &[Ac
     index.restore_superseded(&repair.dropped);
     for (line, parent) in find_relinks(index, &repair) {
         index.set_parent(line, parent);
-        rewrite.parents.insert(line, parent);
+        changes.parents.insert(line, parent);
     }
     for line in repair.dropped.iter() {
         index.drop_line(line);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::chains::live_groups;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::{ActiveEdit, Edit, History, InsertedGroup, LineLayout, ThinkingPolicy};
 use ctxc_transcript::edit::{Splice, splice_line};
 use ctxc_transcript::scan::Scan;
@@ -23,7 +23,7 @@ pub(super) fn take_edits(
     history: &History,
     active: &[ActiveEdit<'_>],
     measured: &Savings,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<()> {
     let Transcript { file, index, chain: stored } = stored;
     let mut dropped = LineSet::default();
@@ -41,7 +41,7 @@ pub(super) fn take_edits(
         }
     }
     drop_thinking_of_dropped(index, stored, layout, &mut dropped);
-    note_policies(layout, history.thinking_policy(), active, rewrite);
+    note_policies(layout, history.thinking_policy(), active, changes);
     let mut by_line: BTreeMap<LineNo, Vec<(Splice, bool)>> = BTreeMap::new();
     for (address, splices) in history.active_splices() {
         if let Some(line) = layout.line_of(&address).filter(|line| !dropped.contains(*line)) {
@@ -53,62 +53,73 @@ pub(super) fn take_edits(
         let is_seen = splices.iter().any(|(_, is_seen)| *is_seen);
         let splices = splices.into_iter().map(|(splice, _)| splice);
         if !is_seen {
-            rewrite.edit_unseen(line, splices);
+            changes.edit_unseen(line, splices);
             continue;
         }
-        rewrite.edit_line(line, splices);
+        changes.edit_line(line, splices);
         if let Some(saved) = measured.get(&line) {
-            rewrite.note_saved(line, *saved);
+            changes.note_saved(line, *saved);
         } else {
             unmeasured.insert(line);
         }
     }
     visit_lines(file, index, &unmeasured, |line, bytes| {
-        let Some(splices) = rewrite.edits.get(&line) else { return io::Result::Ok(()) };
+        let Some(splices) = changes.edits.get(&line) else { return io::Result::Ok(()) };
         let rendered = splice_line(bytes, splices).map_err(io::Error::other)?;
         if stored.is_live(line) || layout.inserted_line(line).is_some() {
-            rewrite.note_saved(line, measure_line(bytes) - measure_line(&rendered));
+            changes.note_saved(line, measure_line(bytes) - measure_line(&rendered));
         }
         Ok(())
     })?;
     for line in dropped.iter() {
         if stored.is_live(line) || layout.inserted_line(line).is_some() {
-            rewrite.saved.insert(line, context_tokens(index, line).0.cast_signed());
+            changes.saved.insert(line, context_tokens(index, line).0.cast_signed());
         }
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     }
     for line in live_groups(stored, layout, active).into_iter().flat_map(InsertedGroup::line_numbers) {
-        rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
-        if !rewrite.dropped.contains(line) {
-            rewrite.added.insert(line);
+        changes.already_saved -= context_tokens(index, line).0.cast_signed();
+        if !changes.dropped.contains(line) {
+            changes.added.insert(line);
         }
     }
-    note_repairs(index, stored, layout, active, rewrite);
+    note_repairs(index, stored, layout, active, changes);
     Ok(())
 }
 
 /// Notes what a repair has added to the conversation: messages that were not sent before, and those after which others come
 /// now.
-fn note_repairs(index: &Index, stored: &Chain, layout: &LineLayout, active: &[ActiveEdit<'_>], rewrite: &mut Rewrite) {
+fn note_repairs(
+    index: &Index,
+    stored: &Chain,
+    layout: &LineLayout,
+    active: &[ActiveEdit<'_>],
+    changes: &mut TranscriptChanges,
+) {
     let repaired =
         layout.inserted_groups().iter().filter(|group| group.is_repair).flat_map(InsertedGroup::line_numbers);
-    for line in repaired.filter(|line| stored.is_live(*line) && !rewrite.dropped.contains(*line)) {
-        rewrite.already_saved -= context_tokens(index, line).0.cast_signed();
-        rewrite.added.insert(line);
+    for line in repaired.filter(|line| stored.is_live(*line) && !changes.dropped.contains(*line)) {
+        changes.already_saved -= context_tokens(index, line).0.cast_signed();
+        changes.added.insert(line);
     }
     for ActiveEdit { edit, .. } in active {
         // The change stands before the entry, so that its own thinking is behind it.
         if let Edit::Relink { parent, is_seen: true, .. } = edit
             && let Some(parent) = layout.line_of(parent).filter(|line| stored.is_live(*line))
         {
-            rewrite.added.insert(parent);
+            changes.added.insert(parent);
         }
     }
 }
 
 /// Notes what becomes of thinking behind each line that is edited: what the strictest of its operations wants. Nothing is
 /// noted where all want what the `strictest` of all does.
-fn note_policies(layout: &LineLayout, strictest: ThinkingPolicy, active: &[ActiveEdit<'_>], rewrite: &mut Rewrite) {
+fn note_policies(
+    layout: &LineLayout,
+    strictest: ThinkingPolicy,
+    active: &[ActiveEdit<'_>],
+    changes: &mut TranscriptChanges,
+) {
     if active.iter().all(|active| active.operation.thinking == strictest) {
         return;
     }
@@ -124,7 +135,7 @@ fn note_policies(layout: &LineLayout, strictest: ThinkingPolicy, active: &[Activ
             }
         };
         for line in lines {
-            let policy = rewrite.policies.entry(line).or_insert(operation.thinking);
+            let policy = changes.policies.entry(line).or_insert(operation.thinking);
             *policy = operation.thinking.min(*policy);
         }
     }
@@ -139,7 +150,8 @@ fn drop_thinking_of_dropped(index: &Index, stored: &Chain, layout: &LineLayout, 
         if !flags.any(Flags::THINKING) || flags.any(Flags::BEYOND_THINKING) {
             rest = Some(line);
         } else if let Some(rest) = rest
-            && (dropped.contains(rest) || layout.summary_groups().any(|it| line < it.first && it.first < rest))
+            && (dropped.contains(rest)
+                || layout.summary_groups().any(|it| line < it.first_line && it.first_line < rest))
         {
             dropped.insert(line);
         }

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use super::source::LineSource;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::LineAddress;
 use ctxc_transcript::{Flags, IdHash, Index, LineNo, context_tokens};
 
-/// Drops the results that closed calls which `rewrite` drops, and the message behind them where none of them is left: they are
+/// Drops the results that closed calls which `changes` drops, and the message behind them where none of them is left: they are
 /// lines of the session since a client went on, or of an operation that brought the calls back, and no operation that leaves
 /// the calls out knew of them.
-pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rewrite: &mut Rewrite) {
-    if rewrite.dropped.is_empty() {
+pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, changes: &mut TranscriptChanges) {
+    if changes.dropped.is_empty() {
         return;
     }
     let is_result = |line: &LineNo| index.record(*line).flags.any(Flags::TOOL_RESULT);
@@ -32,15 +32,15 @@ pub(super) fn drop_closing_of_dropped(source: LineSource<'_>, index: &Index, rew
     let calls: HashMap<IdHash, LineNo> = ends().filter(|end| !end.is_result).map(|end| (end.id, end.line)).collect();
     for places in closing {
         let answered = ends().filter(|end| end.is_result && places.contains(&end.line));
-        let is_gone = |call: &IdHash| calls.get(call).is_some_and(|call| rewrite.dropped.contains(*call));
+        let is_gone = |call: &IdHash| calls.get(call).is_some_and(|call| changes.dropped.contains(*call));
         let (gone, left): (Vec<_>, Vec<_>) = answered.partition(|end| is_gone(&end.id));
         let is_all = left.is_empty() && !gone.is_empty();
         let going = if is_all { places } else { gone.into_iter().map(|end| end.line).collect() };
         for line in going {
-            if !rewrite.dropped.contains(line) {
-                rewrite.note_saved(line, context_tokens(index, line).0.cast_signed());
-                rewrite.drop_line(line);
-                rewrite.added.remove(line);
+            if !changes.dropped.contains(line) {
+                changes.note_saved(line, context_tokens(index, line).0.cast_signed());
+                changes.drop_line(line);
+                changes.added.remove(line);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use super::mend::{Mend, MendContext, Mended};
 use crate::apply::check::problem::{Problem, ProblemDetail, ProblemKind};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use ctxc_transcript::edit::{ElementFate, Splice, remove_elements};
 use ctxc_transcript::scan::{Block, BlockKind, Scan};
 use ctxc_transcript::text::json_string;
@@ -27,12 +27,12 @@ pub(super) fn remove_repeat(plan: MendContext<'_>, problem: &Problem) -> io::Res
         _ => (BlockKind::ToolResult, Mend::ResultRemoved),
     };
     let mut n_stay = usize::from(problem.detail == ProblemDetail::Line(problem.line));
-    let rewrite = remove_blocks(plan, problem.line, |block, line| {
+    let changes = remove_blocks(plan, problem.line, |block, line| {
         let is_repeat = block.kind == kind && id_of(block, line) == problem.subject;
         let stays = is_repeat && std::mem::replace(&mut n_stay, 0) > 0;
         is_repeat && !stays
     })?;
-    Ok(rewrite.map(|rewrite| (mend, plan.edits_of(&rewrite))))
+    Ok(changes.map(|changes| (mend, plan.edits_of(&changes))))
 }
 
 /// Takes the blank text of a message out. A prompt without any text gets a placeholder.
@@ -48,12 +48,12 @@ pub(super) fn remove_blank(plan: MendContext<'_>, problem: &Problem) -> io::Resu
     let is_all = scan.outer_blocks().all(|block| is_blank(block, bytes));
     if problem.kind == ProblemKind::BlankPrompt && is_all {
         let Some(content) = scan.message.and_then(|message| message.content) else { return Ok(None) };
-        let mut rewrite = Rewrite::default();
-        rewrite.edit_line(problem.line, [Splice::new(content, json_string::encode(NO_CONTENT))]);
-        return Ok(Some((Mend::TextReplaced, plan.edits_of(&rewrite))));
+        let mut changes = TranscriptChanges::default();
+        changes.edit_line(problem.line, [Splice::new(content, json_string::encode(NO_CONTENT))]);
+        return Ok(Some((Mend::TextReplaced, plan.edits_of(&changes))));
     }
-    let rewrite = remove_blocks(plan, problem.line, is_blank)?;
-    Ok(rewrite.map(|rewrite| (Mend::TextRemoved, plan.edits_of(&rewrite))))
+    let changes = remove_blocks(plan, problem.line, is_blank)?;
+    Ok(changes.map(|changes| (Mend::TextRemoved, plan.edits_of(&changes))))
 }
 
 /// Takes the blocks of `line` that go out of it, and the line where all do. None where the line has no list of blocks, or none of them goes.
@@ -61,7 +61,7 @@ fn remove_blocks(
     plan: MendContext<'_>,
     line: LineNo,
     mut goes: impl FnMut(&Block, &[u8]) -> bool,
-) -> io::Result<Option<Rewrite>> {
+) -> io::Result<Option<TranscriptChanges>> {
     let Transcript { file, index, .. } = plan.transcript;
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, line, &mut buffer)?;
@@ -72,16 +72,16 @@ fn remove_blocks(
             Some((block.span?, if goes(block, bytes) { ElementFate::Goes } else { ElementFate::Stays }))
         })
         .collect();
-    let mut rewrite = Rewrite::default();
+    let mut changes = TranscriptChanges::default();
     // Blank content that is a string is all of a message.
     if elements.iter().all(|(_, fate)| *fate == ElementFate::Goes) {
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     } else if elements.iter().any(|(_, fate)| *fate == ElementFate::Goes) {
-        rewrite.edit_unseen(line, remove_elements(&elements));
+        changes.edit_unseen(line, remove_elements(&elements));
     } else {
         return Ok(None);
     }
-    Ok(Some(rewrite))
+    Ok(Some(changes))
 }
 
 /// Turns the result with `problem`, whose call is not there, into text, so that what it says is sent.
@@ -90,7 +90,7 @@ pub(super) fn result_as_text(plan: MendContext<'_>, problem: &Problem) -> io::Re
     let mut buffer = Vec::new();
     let bytes = read_line(file, index, problem.line, &mut buffer)?;
     let scan = Scan::of(bytes);
-    let mut rewrite = Rewrite::default();
+    let mut changes = TranscriptChanges::default();
     let results = scan.outer_blocks().filter(|block| block.kind == BlockKind::ToolResult);
     for block in results.filter(|block| id_of(block, bytes) == problem.subject) {
         let (Some(whole), content) = (block.span, block.content) else { continue };
@@ -107,8 +107,8 @@ pub(super) fn result_as_text(plan: MendContext<'_>, problem: &Problem) -> io::Re
             }
             _ => text(ORPHAN),
         };
-        rewrite.edit_line(problem.line, [Splice::new(whole, replacement)]);
+        changes.edit_line(problem.line, [Splice::new(whole, replacement)]);
     }
-    let edits = plan.edits_of(&rewrite);
+    let edits = plan.edits_of(&changes);
     Ok((!edits.is_empty()).then_some((Mend::ResultAsText, edits)))
 }

@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 
 use super::mend::{Mend, MendContext, Mended};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::Edit;
 use ctxc_transcript::scan::{LineForm, Scan};
 use ctxc_transcript::{Flags, IdHash, LEADING_PARENT, LineNo, Transcript, read_line};
@@ -69,7 +69,7 @@ pub(super) fn remove_copies(plan: MendContext<'_>) -> io::Result<Option<Mended>>
     for line in index.lines().filter(is_copy) {
         copies.entry(index.record(line).uuid).or_default().push(line);
     }
-    let mut rewrite = Rewrite::default();
+    let mut changes = TranscriptChanges::default();
     let (mut buffer, mut other) = (Vec::new(), Vec::new());
     for lines in copies.into_values().filter(|lines| !lines.iter().any(|line| flags(*line).any(Flags::KEEPS_NOTHING))) {
         let (Some((first, later)), Some((last, earlier))) = (lines.split_first(), lines.split_last()) else { continue };
@@ -79,9 +79,9 @@ pub(super) fn remove_copies(plan: MendContext<'_>) -> io::Result<Option<Mended>>
             .iter()
             .try_fold(true, |same, line| io::Result::Ok(same && is_same(read_line(file, index, *line, &mut other))?))?;
         debug_assert!(first <= last, "lines are in file order");
-        if is_all { later } else { earlier }.iter().for_each(|line| rewrite.drop_line(*line));
+        if is_all { later } else { earlier }.iter().for_each(|line| changes.drop_line(*line));
     }
-    let edits = plan.edits_of(&rewrite);
+    let edits = plan.edits_of(&changes);
     Ok((!edits.is_empty()).then_some((Mend::CopiesRemoved, edits)))
 }
 

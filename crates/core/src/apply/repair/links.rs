@@ -92,7 +92,7 @@ pub(super) fn choose_leaf(plan: MendContext<'_>, newest: LineNo) -> io::Result<O
         let Parent::At(parent) = index.record(at).parent() else { break };
         at = parent;
     }
-    let mut apart = chain.path().skip_while(|line| before.contains(*line)).peekable();
+    let mut apart = chain.unbranched_lines().skip_while(|line| before.contains(*line)).peekable();
     let Some(first) = apart.peek().copied() else { return Ok(None) };
     if apart.all(|line| !index.record(line).kind.is_message()) {
         let edit =

@@ -1,7 +1,7 @@
 //! A mend of a session, and the session that it is planned for.
 
 use crate::apply::edit::own_edits::{LineAddresses, own_edits};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::version::{Edit, LineAddress};
 use ctxc_transcript::{LineNo, Transcript};
 
@@ -80,9 +80,9 @@ impl MendContext<'_> {
         self.lines.get(line).0
     }
 
-    /// The edits of `rewrite`.
-    pub(super) fn edits_of(&self, rewrite: &Rewrite) -> Vec<Edit> {
-        own_edits(self.transcript.index, rewrite, self.lines)
+    /// The edits of `changes`.
+    pub(super) fn edits_of(&self, changes: &TranscriptChanges) -> Vec<Edit> {
+        own_edits(self.transcript.index, changes, self.lines)
     }
 
     /// The edit that makes `line` a child of `parent`.

@@ -19,9 +19,9 @@ const MISSING: &str = "[ctxc: the result of this call is missing from the sessio
 /// The lines that the conversation goes through around the message of `line`: its last one, and the next.
 fn end_of_message(plan: MendContext<'_>, line: LineNo) -> Option<(LineNo, Option<LineNo>)> {
     let Transcript { index, chain, .. } = plan.transcript;
-    let message = index.record(line).message();
-    let path: Vec<LineNo> = chain.path().collect();
-    let at = path.iter().rposition(|line| index.record(*line).message() == message)?;
+    let message = index.record(line).message_idx();
+    let path: Vec<LineNo> = chain.unbranched_lines().collect();
+    let at = path.iter().rposition(|line| index.record(*line).message_idx() == message)?;
     Some((*path.get(at)?, path.get(at + 1).copied()))
 }
 
@@ -35,7 +35,7 @@ pub(super) fn move_result(plan: MendContext<'_>, problem: &Problem) -> Option<Me
     }
     let (last, next) = end_of_message(plan, call)?;
     let mut edits = vec![plan.relink_edit(result, last, true)?];
-    let path: Vec<LineNo> = chain.path().collect();
+    let path: Vec<LineNo> = chain.unbranched_lines().collect();
     if let Some(at) = path.iter().position(|line| *line == result) {
         // Its child takes its place.
         if let Some(child) = path.get(at + 1) {

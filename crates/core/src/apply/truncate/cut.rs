@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::io;
 
 use super::dependents::drop_dependents;
-use super::outlook::{MessageEstimates, ThinkingOutlook};
-use crate::apply::edit::rewrite::Rewrite;
+use super::outlook::{MessageEstimates, ThinkingForecast};
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::follow::bounds::ThinkingRule;
 use crate::plan::{EstimateContext, KeptMessages, MessageUnit, OpenerKind, TopDownTruncation, TruncationPlan};
 use ctxc_transcript::scan::EntryKind;
@@ -22,14 +22,14 @@ pub struct TruncationResult {
     /// The number of messages left.
     pub n_after: u32,
     /// The entry that the rest starts with, an opener aside.
-    pub start: Option<LineNo>,
+    pub first_kept_line: Option<LineNo>,
     /// The prompt that stays before it.
     pub opener: Option<LineNo>,
     /// The totals of the rest, including thinking that follow-up removes.
-    pub left: Totals,
+    pub totals_left: Totals,
 }
 
-/// Adds to `rewrite` the lines that go so that the context comes below the target of `strategy`; what `rewrite` takes out
+/// Adds to `changes` the lines that go so that the context comes below the target of `strategy`; what `changes` takes out
 /// already is not counted. The result starts with a prompt where there is one.
 ///
 /// # Errors
@@ -38,34 +38,40 @@ pub fn truncate_transcript(
     transcript: Transcript<'_>,
     strategy: &TopDownTruncation,
     thinking: ThinkingRule,
-    rewrite: &mut Rewrite,
+    changes: &mut TranscriptChanges,
 ) -> io::Result<TruncationResult> {
     let Transcript { index, chain, .. } = transcript;
-    let messages = Messages::of(index, chain, &rewrite.dropped);
-    let outlook = ThinkingOutlook::new(transcript, thinking, rewrite)?;
-    let strategy = TopDownTruncation { added: strategy.added + outlook.end, ..*strategy };
-    let truncation = plan_truncation(index, chain, &messages, &strategy, &outlook, rewrite);
+    let messages = Messages::of(index, chain, &changes.dropped);
+    let outlook = ThinkingForecast::predict_kept_places(transcript, thinking, changes)?;
+    let strategy = TopDownTruncation { added: strategy.added + outlook.closing_tokens, ..*strategy };
+    let truncation = plan_truncation(index, chain, &messages, &strategy, &outlook, changes);
     let mut truncated = TruncationResult {
         truncation,
         n_before: messages.len(),
         n_after: messages.len(),
-        start: None,
+        first_kept_line: None,
         opener: None,
-        left: rewrite.remaining_totals(index, chain),
+        totals_left: changes.remaining_totals(index, chain),
     };
     if messages.is_empty() {
         // Content outside of messages, such as thinking that nothing follows, counts all the same.
-        truncated.truncation.size = strategy.calibration.context_size(truncated.left.context_tokens());
+        truncated.truncation.size = strategy.calibration.context_size(truncated.totals_left.context_tokens());
     }
     let KeptMessages::Suffix { opener, start } = truncation.kept else { return Ok(truncated) };
     truncated.n_after = messages.len() - u32::try_from(start).unwrap_or(u32::MAX) + u32::from(opener.is_some());
-    truncated.start = messages.first_line(chain, start);
+    truncated.first_kept_line = messages.first_line(chain, start);
     truncated.opener = opener.and_then(|opener| messages.first_line(chain, opener));
-    if let (Some(first), Some(&place)) = (truncated.start, messages.firsts.get(start)) {
-        let cut = TruncationCut { messages: &messages, opener: truncated.opener, start, first, place };
-        cut.drop_lines(index, chain, rewrite);
+    if let (Some(first), Some(&place)) = (truncated.first_kept_line, messages.firsts.get(start)) {
+        let cut = TruncationCut {
+            messages: &messages,
+            opener: truncated.opener,
+            first_kept_message: start,
+            first_line: first,
+            place,
+        };
+        cut.drop_lines(index, chain, changes);
     }
-    truncated.left = rewrite.remaining_totals(index, chain);
+    truncated.totals_left = changes.remaining_totals(index, chain);
     Ok(truncated)
 }
 
@@ -75,16 +81,16 @@ fn plan_truncation(
     chain: &Chain,
     messages: &Messages,
     strategy: &TopDownTruncation,
-    outlook: &ThinkingOutlook,
-    rewrite: &Rewrite,
+    outlook: &ThinkingForecast,
+    changes: &TranscriptChanges,
 ) -> TruncationPlan {
-    let sizes = MessageEstimates::new(index, chain, messages, outlook, rewrite);
+    let sizes = MessageEstimates::new(index, chain, messages, outlook, changes);
     let estimate = |at: usize, what| {
         Ok::<_, Infallible>(match what {
             EstimateContext::Now => sizes.now.get(at).copied().unwrap_or_default(),
             EstimateContext::Rest => sizes.rest.get(at).copied().unwrap_or_default(),
             EstimateContext::Opener => {
-                messages.first_line(chain, at).map_or(Tokens::ZERO, |line| rewrite.tokens(index, line))
+                messages.first_line(chain, at).map_or(Tokens::ZERO, |line| changes.tokens_after(index, line))
             }
         })
     };
@@ -151,31 +157,31 @@ struct TruncationCut<'a> {
     /// The prompt that stays.
     opener: Option<LineNo>,
     /// The first message of the rest, and its first line with its place in the chain.
-    start: usize,
-    first: LineNo,
+    first_kept_message: usize,
+    first_line: LineNo,
     place: u32,
 }
 
 impl TruncationCut<'_> {
     /// Drops what stands before the rest, and what hangs on it.
-    fn drop_lines(&self, index: &Index, chain: &Chain, rewrite: &mut Rewrite) {
+    fn drop_lines(&self, index: &Index, chain: &Chain, changes: &mut TranscriptChanges) {
         let mut saved = SavedSums::new(index, chain);
         let mut first_line = None;
         for (place, &line) in (0u32..).zip(&chain.lines) {
-            if rewrite.dropped.contains(line) || self.keeps_line(index, place, line) {
+            if changes.dropped.contains(line) || self.keeps_line(index, place, line) {
                 continue;
             }
             let thinking = index.thinking_of(line).map_or(0, |thinking| thinking.text);
             let seen = u64::from(index.record(line).tokens) + u64::from(thinking);
-            let known = rewrite.saved.get(&line).copied().unwrap_or(0);
-            saved.add(place, line, seen.cast_signed() - known);
-            rewrite.drop_line(line);
+            let known = changes.saved.get(&line).copied().unwrap_or(0);
+            saved.add_saved_tokens(place, line, seen.cast_signed() - known);
+            changes.drop_line(line);
             first_line = Some(first_line.map_or(line, |first: LineNo| first.min(line)));
         }
         for (line, tokens) in saved.sums.into_iter().flatten() {
-            rewrite.note_saved(line, tokens);
+            changes.note_saved(line, tokens);
         }
-        drop_dependents(index, chain, &(first_line.unwrap_or(self.first)..self.first), rewrite);
+        drop_dependents(index, chain, &(first_line.unwrap_or(self.first_line)..self.first_line), changes);
     }
 
     fn keeps_line(&self, index: &Index, place: u32, line: LineNo) -> bool {
@@ -183,7 +189,7 @@ impl TruncationCut<'_> {
         is_boundary
             || self.opener == Some(line)
             || match self.messages.owner_of(line) {
-                OwningMessage::Of(message) => message as usize >= self.start,
+                OwningMessage::Of(message) => message as usize >= self.first_kept_message,
                 OwningMessage::Behind(_) | OwningMessage::None => place >= self.place,
             }
     }
@@ -202,7 +208,7 @@ impl SavedSums {
         Self { measured_until, sums: [None; 2] }
     }
 
-    fn add(&mut self, place: u32, line: LineNo, tokens: i64) {
+    fn add_saved_tokens(&mut self, place: u32, line: LineNo, tokens: i64) {
         let [measured, later] = &mut self.sums;
         let sum = if Some(place) <= self.measured_until { measured } else { later };
         sum.get_or_insert((line, 0)).1 += tokens;

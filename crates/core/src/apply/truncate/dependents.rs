@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use ctxc_transcript::scan::EntryKind;
 use ctxc_transcript::{Chain, Flags, Index, LineNo, Parent};
 
@@ -18,10 +18,15 @@ enum DependentFate {
     Behind,
 }
 
-/// Drops every dead entry that hangs on one that `rewrite` drops: the progress of its calls, branches that were rewound.
+/// Drops every dead entry that hangs on one that `changes` drops: the progress of its calls, branches that were rewound.
 /// With them go the trees, such as those of subagents, that start inside `range` and hang on nothing live. Where the last entry
 /// of the file goes, so does what hangs on the end of the conversation: a resume would go on from there.
-pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Range<LineNo>, rewrite: &mut Rewrite) {
+pub(in crate::apply) fn drop_dependents(
+    index: &Index,
+    chain: &Chain,
+    range: &Range<LineNo>,
+    changes: &mut TranscriptChanges,
+) {
     let mut fates = vec![DependentFate::Unknown; index.records.len()];
     let mut way = Vec::new();
     for line in index.lines().filter(|&line| index.record(line).is_chained() && !chain.is_live(line)) {
@@ -29,7 +34,7 @@ pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Ra
         let fate = loop {
             if chain.is_live(at) {
                 let is_end = chain.leaf == Some(at) || chain.lines.last() == Some(&at);
-                break match rewrite.dropped.contains(at) {
+                break match changes.dropped.contains(at) {
                     true => DependentFate::Goes,
                     false if is_end => DependentFate::Behind,
                     false => DependentFate::Stays,
@@ -62,6 +67,6 @@ pub(in crate::apply) fn drop_dependents(index: &Index, chain: &Chain, range: &Ra
     let goes =
         |line: &LineNo| fate_of(*line) == DependentFate::Goes || last_goes && fate_of(*line) == DependentFate::Behind;
     for line in index.lines().filter(goes) {
-        rewrite.drop_line(line);
+        changes.drop_line(line);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::follow::bounds::{ThinkingReach, ThinkingRule};
 use crate::apply::follow::close_loop::closing_entries;
 use crate::apply::follow::thinking::open_loop;
@@ -11,7 +11,7 @@ use ctxc_transcript::text::Tokens;
 use ctxc_transcript::{Chain, Flags, Index, Messages, OwningMessage, Totals, Transcript};
 
 /// A prediction of the thinking that counts before and after a cut.
-pub(in crate::apply) struct ThinkingOutlook {
+pub(in crate::apply) struct ThinkingForecast {
     /// All of it stays.
     keeps_all: bool,
     /// Before this place, it stays as long as nothing is cut.
@@ -20,38 +20,38 @@ pub(in crate::apply) struct ThinkingOutlook {
     kept_from: usize,
     /// The place at which the tool loop starts that is closed if it has thinking, and the tokens of the entries that close
     /// it.
-    ended_from: usize,
-    pub(in crate::apply) end: Tokens,
+    closed_from: usize,
+    pub(in crate::apply) closing_tokens: Tokens,
 }
 
-impl ThinkingOutlook {
+impl ThinkingForecast {
     /// Predicts which thinking stays.
-    pub(in crate::apply) fn new(
+    pub(in crate::apply) fn predict_kept_places(
         transcript: Transcript<'_>,
         thinking: ThinkingRule,
-        rewrite: &Rewrite,
+        changes: &TranscriptChanges,
     ) -> io::Result<Self> {
         let Transcript { index, chain, .. } = transcript;
-        let first_change = chain.lines.iter().position(|&line| rewrite.is_seen(line));
+        let first_change = chain.lines.iter().position(|&line| changes.is_seen(line));
         let mut outlook = Self {
             keeps_all: thinking.policy == ThinkingPolicy::Keep,
             stable_until: match thinking.reach {
                 ThinkingReach::BehindChange => first_change.unwrap_or(usize::MAX),
                 ThinkingReach::Everywhere => 0,
             },
-            kept_from: open_loop(index, chain, &rewrite.dropped).unwrap_or(usize::MAX),
-            ended_from: usize::MAX,
-            end: Tokens::ZERO,
+            kept_from: open_loop(index, chain, &changes.dropped).unwrap_or(usize::MAX),
+            closed_from: usize::MAX,
+            closing_tokens: Tokens::ZERO,
         };
         if thinking.policy == ThinkingPolicy::Remove {
-            outlook.ended_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
+            outlook.closed_from = std::mem::replace(&mut outlook.kept_from, usize::MAX);
             if outlook.closes_loop(index, chain) {
                 let mut added = Totals::default();
-                let entries = closing_entries(transcript, rewrite)?;
+                let entries = closing_entries(transcript, changes)?;
                 for entry in &entries {
-                    added.add(entry.as_bytes());
+                    added.add_entry(entry.as_bytes());
                 }
-                outlook.end = added.context_tokens();
+                outlook.closing_tokens = added.context_tokens();
             }
         }
         Ok(outlook)
@@ -59,7 +59,7 @@ impl ThinkingOutlook {
 
     /// Whether there is an open tool loop that loses thinking, whatever is cut.
     fn closes_loop(&self, index: &Index, chain: &Chain) -> bool {
-        chain.lines.iter().skip(self.ended_from).any(|line| index.record(*line).flags.any(Flags::THINKING))
+        chain.lines.iter().skip(self.closed_from).any(|line| index.record(*line).flags.any(Flags::THINKING))
     }
 
     fn stays_in_rest(&self, place: usize) -> bool {
@@ -84,18 +84,18 @@ impl MessageEstimates {
         index: &Index,
         chain: &Chain,
         messages: &Messages,
-        outlook: &ThinkingOutlook,
-        rewrite: &Rewrite,
+        outlook: &ThinkingForecast,
+        changes: &TranscriptChanges,
     ) -> Self {
         let none = vec![Tokens::ZERO; messages.firsts.len()];
         let mut sizes = Self { now: none.clone(), rest: none };
-        for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !rewrite.dropped.contains(**line)) {
+        for (place, &line) in chain.lines.iter().enumerate().filter(|(_, line)| !changes.dropped.contains(**line)) {
             // Lines before the first message go when anything goes.
             let at = match messages.owner_of(line) {
                 OwningMessage::Of(at) | OwningMessage::Behind(at) => at as usize,
                 OwningMessage::None => 0,
             };
-            let tokens = rewrite.tokens(index, line);
+            let tokens = changes.tokens_after(index, line);
             let thinking = index.thinking_of(line).map_or(Tokens::ZERO, |thinking| Tokens(thinking.text.into()));
             let add = |sizes: &mut Vec<Tokens>, has_thinking: bool| {
                 if let Some(size) = sizes.get_mut(at) {

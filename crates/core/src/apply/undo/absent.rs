@@ -41,7 +41,7 @@ pub fn find_absent(
             .collect();
         for portion in split_into_portions(&gone, |(_, n_bytes, _)| *n_bytes) {
             let digests: Vec<Digest> = portion.iter().map(|(digest, ..)| *digest).collect();
-            for ((_, _, uuid), bytes) in portion.iter().zip(archive.lines(&digests)?) {
+            for ((_, _, uuid), bytes) in portion.iter().zip(archive.read_lines(&digests)?) {
                 let Some(bytes) = bytes else { continue };
                 scan.read(&bytes);
                 let page = ScannedLine { line: LineNo(0), bytes: &bytes, scan: &scan };
@@ -82,11 +82,11 @@ fn named_calls(page: &ScannedLine<'_>, targets: &[&Target]) -> Vec<(usize, Strin
 fn make_open_cut(uuid: &str, name: String, call: Option<String>, by: &Operation) -> OpenCut {
     OpenCut {
         uuid: uuid.to_owned(),
-        call,
-        name,
+        call_id: call,
+        label: name,
         rule: by.verb.clone(),
-        first: by.id.clone(),
-        last: by.id.clone(),
+        first_operation: by.id.clone(),
+        last_operation: by.id.clone(),
         before: Tokens::ZERO,
         after: Tokens::ZERO,
     }

@@ -73,8 +73,8 @@ fn find_cutting_edit<'a>(
             continue;
         }
         for own in active.iter().filter(|own| *own.edit.line() == address) {
-            if mine.iter().any(|it| it.operation.operation == own.operation.operation && it.at == own.at) {
-                found.entry(&own.operation.operation).or_default().insert(own.at);
+            if mine.iter().any(|it| it.operation.operation == own.operation.operation && it.edit_idx == own.edit_idx) {
+                found.entry(&own.operation.operation).or_default().insert(own.edit_idx);
             }
         }
         let of: BTreeSet<&String> = mine.iter().map(|it| &it.operation.operation).collect();
@@ -83,8 +83,8 @@ fn find_cutting_edit<'a>(
         let after = measure_line(&render_splices(bytes, left.into_iter().filter_map(|it| splice_of(it))));
         return Ok(ReturnOutcome::Restored(Cut {
             uuid: cut.uuid.clone(),
-            call: cut.call.clone(),
-            name: cut.name.clone(),
+            call: cut.call_id.clone(),
+            name: cut.label.clone(),
             rule: Cut::RESTORE.to_owned(),
             before: cut.after,
             after: Tokens(cut.after.0.saturating_add_signed(after - before)),
@@ -114,7 +114,7 @@ fn is_edit_of_cut(cut: &OpenCut, scan: &Scan, bytes: &[u8], edited: Span, all: &
     let inside = |outer: Span| edited.start >= outer.start && edited.end <= outer.end;
     let is_tool = |kind| matches!(kind, BlockKind::ToolResult | BlockKind::ToolUse);
     let blocks = || scan.outer_blocks().filter(|it| is_tool(it.kind));
-    let Some(call) = &cut.call else {
+    let Some(call) = &cut.call_id else {
         let content = scan.message.and_then(|message| message.content);
         return content.is_some_and(inside) && !blocks().filter_map(|block| block.span).any(inside);
     };

@@ -11,15 +11,15 @@ pub struct OpenCut {
     /// The uuid of the entry.
     pub uuid: String,
     /// The id of the tool call whose result or input it is; `None` for the text of the message.
-    pub call: Option<String>,
+    pub call_id: Option<String>,
     /// Its name for people: the handle, or the beginning of the text.
-    pub name: String,
+    pub label: String,
     /// The rule or verb that cut it last.
     pub rule: String,
     /// The operation that cut it first: what it took out is what the item was.
-    pub first: String,
+    pub first_operation: String,
     /// The operation that removed it last.
-    pub last: String,
+    pub last_operation: String,
     /// Its size before the first cut, in `chars4` tokens.
     pub before: Tokens,
     /// The size of its replacement, in `chars4` tokens.
@@ -63,7 +63,16 @@ fn open_cut(cuts: &[(&Cut, &Operation)]) -> Option<OpenCut> {
     let ((first, first_by), (last, last_by)) = (cuts.first()?, cuts.last()?);
     let Cut { uuid, call, name, before, .. } = (*first).clone();
     let (rule, after) = (last.rule.clone(), last.after);
-    Some(OpenCut { uuid, call, name, rule, first: first_by.id.clone(), last: last_by.id.clone(), before, after })
+    Some(OpenCut {
+        uuid,
+        call_id: call,
+        label: name,
+        rule,
+        first_operation: first_by.id.clone(),
+        last_operation: last_by.id.clone(),
+        before,
+        after,
+    })
 }
 
 #[cfg(test)]
@@ -110,7 +119,8 @@ mod tests {
         ];
         let of = |lineage: &[Operation]| {
             let open = open_cuts(lineage).into_iter();
-            open.map(|cut| (cut.uuid, cut.call, cut.rule, cut.first, cut.last)).collect::<Vec<_>>()
+            open.map(|cut| (cut.uuid, cut.call_id, cut.rule, cut.first_operation, cut.last_operation))
+                .collect::<Vec<_>>()
         };
         let row = |uuid: &str, call: Option<&str>, rule: &str, first: &str, last: &str| {
             (uuid.to_owned(), call.map(str::to_owned), rule.to_owned(), first.to_owned(), last.to_owned())
@@ -137,7 +147,7 @@ mod tests {
             let (mask, hash) =
                 (operation("2", &[("a", Some("t"), "mask")]), [("a", Some("t"), "hash"), ("b", None, "hash")]);
             let open = open_cuts(&[restore, mask, operation("1", &hash)]).into_iter();
-            open.map(|cut| (cut.uuid, cut.rule, cut.last)).collect::<Vec<_>>()
+            open.map(|cut| (cut.uuid, cut.rule, cut.last_operation)).collect::<Vec<_>>()
         };
         // That another item was given back of the first operation says nothing of this one.
         assert_eq!(given(&["2"]), [("a".to_owned(), "hash".to_owned(), "1".to_owned())]);

@@ -46,7 +46,7 @@ mod tests {
         let mut lengths = Vec::new();
         for portion in all {
             let digests: Vec<Digest> = portion.iter().map(|(digest, _)| *digest).collect();
-            lengths.extend(archive.lines(&digests).unwrap().into_iter().map(|line| line.map(|line| line.len())));
+            lengths.extend(archive.read_lines(&digests).unwrap().into_iter().map(|line| line.map(|line| line.len())));
         }
         assert_eq!(lengths, [Some(700_000), Some(700_000), Some(5), None, Some(2_000_000), Some(5)]);
         let many = vec![short; LINES + 1];

@@ -21,19 +21,19 @@ pub enum NamedCuts {
     Nothing,
     /// Something that is there and is not cut.
     NotCut,
-    /// These cuts of one thing, by their places.
+    /// These cuts of one item, by their indexes.
     Cuts(Vec<usize>),
-    /// Cuts of several things, and it does not tell which.
-    Several(Vec<usize>),
+    /// Cuts of several items: the target does not say which one is meant.
+    Ambiguous(Vec<usize>),
 }
 
 impl NamedCuts {
-    /// The cuts at `places`, which are of so many things.
-    fn of(n_things: usize, places: Vec<usize>) -> Self {
-        match n_things {
+    /// The cuts at `cut_idxs`, which belong to `n_items` different items.
+    fn from_found_cuts(n_items: usize, cut_idxs: Vec<usize>) -> Self {
+        match n_items {
             0 => Self::Nothing,
-            1 => Self::Cuts(places),
-            _ => Self::Several(places),
+            1 => Self::Cuts(cut_idxs),
+            _ => Self::Ambiguous(cut_idxs),
         }
     }
 }
@@ -53,7 +53,7 @@ pub fn find_named_cuts(
     for (target, recalled) in targets.iter().zip(&mut recalled) {
         let Target::Call(handle) = target else { continue };
         let name = handle.to_string();
-        *recalled = cuts_of_calls(open, |cut| cut.name == name);
+        *recalled = cuts_of_calls(open, |cut| cut.label == name);
     }
     // Targets that the archive alone does not resolve may be found by the transcript.
     let left: Vec<usize> =
@@ -78,7 +78,7 @@ pub fn find_named_cuts(
             (_, NamedItems::Calls(call_idxs)) => call_idxs.iter().filter_map(|at| ids.get(at).cloned()).collect(),
             (_, NamedItems::Messages(_)) => HashSet::new(),
         };
-        let answer = match cuts_of_calls(open, |cut| cut.call.as_ref().is_some_and(|call| meant.contains(call))) {
+        let answer = match cuts_of_calls(open, |cut| cut.call_id.as_ref().is_some_and(|call| meant.contains(call))) {
             NamedCuts::Nothing if is_there => NamedCuts::NotCut,
             cuts => cuts,
         };
@@ -94,21 +94,21 @@ pub fn find_named_cuts(
 fn cut_calls(open: &[OpenCut], handle: &Handle, ours: &mut HashMap<String, Handles>) -> HashSet<String> {
     let letter: String = handle.to_string().chars().take(1).collect();
     let handles = ours.entry(letter.clone()).or_insert_with(|| {
-        let tool = |cut: &OpenCut| if cut.name.parse::<Handle>().is_ok() { cut.name.clone() } else { letter.clone() };
+        let tool = |cut: &OpenCut| if cut.label.parse::<Handle>().is_ok() { cut.label.clone() } else { letter.clone() };
         let calls: Vec<(String, &str)> =
-            open.iter().filter_map(|cut| Some((tool(cut), cut.call.as_deref()?))).collect();
+            open.iter().filter_map(|cut| Some((tool(cut), cut.call_id.as_deref()?))).collect();
         Handles::of(calls.iter().map(|(tool, call)| (tool.as_str(), *call)))
     });
-    let ids: Vec<&String> = open.iter().filter_map(|cut| cut.call.as_ref()).collect();
+    let ids: Vec<&String> = open.iter().filter_map(|cut| cut.call_id.as_ref()).collect();
     handles.find(handle).into_iter().filter_map(|at| ids.get(at).map(|id| (*id).clone())).collect()
 }
 
 /// The cuts of calls that are wanted.
 fn cuts_of_calls(open: &[OpenCut], is_wanted: impl Fn(&OpenCut) -> bool) -> NamedCuts {
     let places: Vec<usize> =
-        (0..).zip(open).filter(|(_, cut)| cut.call.is_some() && is_wanted(cut)).map(|(at, _)| at).collect();
-    let ids: HashSet<&Option<String>> = places.iter().filter_map(|at| open.get(*at)).map(|cut| &cut.call).collect();
-    NamedCuts::of(ids.len(), places)
+        (0..).zip(open).filter(|(_, cut)| cut.call_id.is_some() && is_wanted(cut)).map(|(at, _)| at).collect();
+    let ids: HashSet<&Option<String>> = places.iter().filter_map(|at| open.get(*at)).map(|cut| &cut.call_id).collect();
+    NamedCuts::from_found_cuts(ids.len(), places)
 }
 
 /// The ids of the calls that are named.
@@ -137,7 +137,7 @@ fn cuts_by_text(
     let patterns = PatternTargets::of(targets);
     let mut found: Vec<Vec<usize>> = vec![Vec::new(); targets.len()];
     if !patterns.is_empty() {
-        for (at, cut) in open.iter().enumerate().filter(|(_, cut)| cut.call.is_none()) {
+        for (at, cut) in open.iter().enumerate().filter(|(_, cut)| cut.call_id.is_none()) {
             let Some((bytes, scan)) = read_original(cut, archive)? else { continue };
             if !roles.include_kind(scan.kind) {
                 continue;
@@ -150,15 +150,15 @@ fn cuts_by_text(
             }
         }
     }
-    Ok(found.into_iter().map(|places| NamedCuts::of(places.len(), places)).collect())
+    Ok(found.into_iter().map(|places| NamedCuts::from_found_cuts(places.len(), places)).collect())
 }
 
 /// The line that had the item, and its scan; `None` where the archive has lost it.
 fn read_original(cut: &OpenCut, archive: &dyn Archive) -> Result<Option<(Vec<u8>, Scan)>, ApplyError> {
     let known = archive.originals_of(&cut.uuid)?;
     let mut taken = known.into_iter().filter(|it| it.replaced_by.is_some());
-    let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first)) else { return Ok(None) };
-    match archive.line(taken.digest) {
+    let Some(taken) = taken.find(|it| it.operation.as_ref() == Some(&cut.first_operation)) else { return Ok(None) };
+    match archive.read_line(taken.digest) {
         Ok(line) => Ok(line.map(|line| (line.clone(), Scan::of(&line)))),
         Err(ArchiveError::Damaged { .. } | ArchiveError::DamagedOnServer { .. }) => Ok(None),
         Err(error) => Err(ApplyError::Archive(error)),

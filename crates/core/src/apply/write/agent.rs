@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::error::ApplyError;
 use crate::apply::read::entry_fields::field_at;
 use crate::apply::read::lines::each_scanned_line;
@@ -18,9 +18,9 @@ use ctxc_transcript::{Index, LineSet};
 ///
 /// # Errors
 /// When the source cannot be read.
-pub fn set_agent_id(file: &File, index: &Index, id: &str, rewrite: &mut Rewrite) -> io::Result<()> {
+pub fn set_agent_id(file: &File, index: &Index, id: &str, changes: &mut TranscriptChanges) -> io::Result<()> {
     let id = json_string::encode(id);
-    let is_left = |line: &_| index.record(*line).is_chained() && !rewrite.dropped.contains(*line);
+    let is_left = |line: &_| index.record(*line).is_chained() && !changes.dropped.contains(*line);
     let lines: LineSet = index.lines().filter(is_left).collect();
     let splice = |line: &[u8]| {
         let span = field_at(line, b"agentId").filter(|span| span.of(line) != id.as_bytes())?;
@@ -31,9 +31,9 @@ pub fn set_agent_id(file: &File, index: &Index, id: &str, rewrite: &mut Rewrite)
         splices.extend(splice(page.bytes).map(|splice| (page.line, splice)));
     })?;
     for (line, splice) in splices {
-        rewrite.edit_unseen(line, [splice]);
+        changes.edit_unseen(line, [splice]);
     }
-    for line in &mut rewrite.appended {
+    for line in &mut changes.appended {
         if let Some(splice) = splice(line.as_bytes()) {
             let named = splice_line(line.as_bytes(), &[splice]).map_err(io::Error::other)?;
             *line = String::from_utf8_lossy(&named).into_owned();

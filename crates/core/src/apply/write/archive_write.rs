@@ -27,11 +27,11 @@ pub struct ArchiveWrite<'a> {
     /// The steps that render the result from the state, if they are not those of the recorder.
     pub steps: Option<Vec<RenderStep>>,
     /// The key of the state.
-    pub state: Digest,
+    pub state_key: Digest,
     /// The lines of the state, where all of them were put just now, as the source has them; else none.
     pub lines: Vec<LineId>,
     /// The key of what was read: that of its version, or of its state.
-    pub read: Digest,
+    pub source_key: Digest,
     /// The operations before this one, oldest first.
     pub earlier: Vec<String>,
     /// The edits of this operation.
@@ -58,7 +58,7 @@ pub struct ArchiveWrite<'a> {
 #[derive(Clone, Debug)]
 pub struct ReplacedSession {
     /// The session as it is kept.
-    pub kept: KeptSession,
+    pub kept_session: KeptSession,
     /// By which its lines are read back, where all of them were put just now.
     pub all_new: Option<LineSum>,
     /// The fingerprint of its file.
@@ -95,7 +95,18 @@ pub(super) fn commit_operation(
     tokens: (Tokens, Tokens),
     sizes: (u64, u64),
 ) -> Result<(String, Option<String>), ApplyError> {
-    let ArchiveWrite { archive, recorder, state, lines, read, earlier, session_ids, saved, result, .. } = keeping;
+    let ArchiveWrite {
+        archive,
+        recorder,
+        state_key: state,
+        lines,
+        source_key: read,
+        earlier,
+        session_ids,
+        saved,
+        result,
+        ..
+    } = keeping;
     let (known_steps, read_back, mut edits) = (keeping.steps, keeping.read_back, keeping.edits);
     let (session, source_session) = (keeping.session, keeping.source_session);
     let recorded = recorder.finish();
@@ -163,7 +174,7 @@ fn reads_back(
     edits: &OperationEdits,
     version: Digest,
 ) -> Result<bool, VersionError> {
-    let ReplacedSession { kept, all_new, fingerprint } = replaced;
+    let ReplacedSession { kept_session: kept, all_new, fingerprint } = replaced;
     let rendered = Version::read(archive, version)?;
     let history = History::read(archive, &rendered.operations)?;
     // The result is recognised by what starts with the same line.
@@ -171,7 +182,8 @@ fn reads_back(
     for kind in [ObjectKind::State, ObjectKind::Version] {
         archive.object_heads(kind, group)?;
     }
-    Ok(history.get(&edits.operation) == Some(edits) && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
+    Ok(history.find_operation(&edits.operation) == Some(edits)
+        && kept.reads_back(archive, all_new.as_ref(), *fingerprint)?)
 }
 
 /// Notes which stored lines were left out, or written otherwise, so that a search can name the operation that took them

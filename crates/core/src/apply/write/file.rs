@@ -82,7 +82,7 @@ impl StagedFile {
     ///
     /// # Errors
     /// When the place was taken meanwhile and is to be respected, or the rename fails.
-    pub fn commit(self, existing: IfExists) -> Result<PathBuf, ApplyError> {
+    pub fn move_into_place(self, existing: IfExists) -> Result<PathBuf, ApplyError> {
         let Self { temporary, target, permissions } = self;
         if let Some(permissions) = permissions {
             let set = temporary.as_file().set_permissions(permissions);
@@ -255,7 +255,7 @@ fn back_up_by(source: &Path, link: impl Fn(&Path, &Path) -> io::Result<()>) -> R
         let mut reader = File::open(source)?;
         io::copy(&mut reader, staged.staged_file()).map_err(cannot_write)?;
         staged.sync()?;
-        match staged.commit(IfExists::Refuse) {
+        match staged.move_into_place(IfExists::Refuse) {
             Err(ApplyError::Exists(_)) => {}
             committed => return committed,
         }
@@ -294,7 +294,7 @@ mod tests {
         let mut staged = StagedFile::create_beside(&target, IfExists::Replace, None).unwrap();
         staged.staged_file().write_all(b"new").unwrap();
         staged.sync().unwrap();
-        staged.commit(IfExists::Replace).unwrap();
+        staged.move_into_place(IfExists::Replace).unwrap();
         assert_eq!((fs::read(&target).unwrap(), names(folder.path())), (b"new".to_vec(), vec!["out.jsonl".to_owned()]));
     }
 
@@ -341,7 +341,7 @@ mod tests {
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let mut staged = StagedFile::create_beside(&link, IfExists::Replace, None).unwrap();
         staged.staged_file().write_all(b"new").unwrap();
-        staged.commit(IfExists::Replace).unwrap();
+        staged.move_into_place(IfExists::Replace).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
@@ -353,7 +353,7 @@ mod tests {
         let path = folder.path().join("out.jsonl");
         let staged = StagedFile::create_beside(&path, IfExists::Refuse, None).unwrap();
         let _copy = staged.temporary.as_file().try_clone().unwrap();
-        staged.commit(IfExists::Refuse).unwrap();
+        staged.move_into_place(IfExists::Refuse).unwrap();
         assert!(FileLock::lock(&File::open(path).unwrap()).is_some());
     }
 
@@ -367,7 +367,7 @@ mod tests {
         let staged = StagedFile::create_beside(&target, IfExists::Refuse, Some(Permissions::from_mode(0o644))).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(staged.temporary.path()), 0o600);
-        staged.commit(IfExists::Refuse).unwrap();
+        staged.move_into_place(IfExists::Refuse).unwrap();
         assert_eq!(mode(&target), 0o644);
     }
 
@@ -380,7 +380,7 @@ mod tests {
         alive.try_lock().unwrap();
         drop([file(".ctxc-dead.tmp"), file("mine.tmp")]);
         let staged = StagedFile::create_beside(&folder.path().join("out.jsonl"), IfExists::Refuse, None).unwrap();
-        staged.commit(IfExists::Refuse).unwrap();
+        staged.move_into_place(IfExists::Refuse).unwrap();
         assert_eq!(names(folder.path()), [".ctxc-alive.tmp", "mine.tmp", "out.jsonl"]);
     }
 }

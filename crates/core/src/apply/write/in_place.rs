@@ -65,7 +65,7 @@ pub(super) fn replace_in_place(
         return Err(error);
     }
     at(ReplaceStage::BeforeSwap);
-    let path = staged.commit(IfExists::Replace)?;
+    let path = staged.move_into_place(IfExists::Replace)?;
     at(ReplaceStage::AfterSwap);
     match append_late_lines(source, guard.len, &path) {
         Ok(n_late) => Ok(ReplacedFile { path, backup, n_late }),

@@ -3,7 +3,6 @@
 pub(super) mod agent;
 pub(super) mod append;
 pub(super) mod archive_write;
-pub(super) mod carry_out;
 pub(super) mod file;
 mod in_place;
 pub(super) mod leftover;
@@ -15,4 +14,5 @@ pub(super) mod pass;
 pub(super) mod round_trip;
 mod sidecar;
 pub(super) mod stream;
+pub(super) mod write_changes;
 pub(super) mod write_report;

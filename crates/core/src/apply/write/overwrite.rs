@@ -27,7 +27,7 @@ impl MaskedLines {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn find(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<Self> {
+    pub fn find_in_file(path: &Path, mask: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> io::Result<Self> {
         let mut starts = BTreeSet::new();
         each_masked(path, mask, |start, _, _| _ = starts.insert(start))?;
         let index = || Index::build(File::open(path)?);
@@ -37,7 +37,7 @@ impl MaskedLines {
     }
 }
 
-/// The number of lines that [`MaskedLines::find`] finds.
+/// The number of lines that [`MaskedLines::find_in_file`] finds.
 ///
 /// # Errors
 /// When the file cannot be read.

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use super::stream::{CHUNK, ResultSink, SourceReader};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::error::ApplyError;
 use crate::apply::follow::pointers::read_uuid;
 use crate::apply::follow::relink::find_relinks;
@@ -37,15 +37,15 @@ pub(in crate::apply) struct PassOutput {
 pub(in crate::apply) fn write(
     file: &File,
     index: &mut Index,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
     out: &mut dyn Write,
     recorder: Option<&mut RenderRecorder>,
     stop: &AtomicBool,
 ) -> Result<PassOutput, ApplyError> {
-    let plan = PassPlan::new(index, rewrite);
+    let plan = PassPlan::new(index, changes);
     let source = SourceReader::new(file, stop);
     let sink = ResultSink::new(out);
-    let mut pass = WritePass { file, rewrite, plan, source, sink, recorder, uuids: HashMap::new() };
+    let mut pass = WritePass { file, changes, plan, source, sink, recorder, uuids: HashMap::new() };
     let mut run = CopyRun::default();
     for line in index.lines() {
         let record = index.record(line);
@@ -59,7 +59,7 @@ pub(in crate::apply) fn write(
     }
     pass.copy(&run)?;
     pass.append()?;
-    let fingerprint = pass.source.finish()?;
+    let fingerprint = pass.source.fingerprint_whole_file()?;
     Ok(PassOutput { len: pass.sink.finish()?, fingerprint })
 }
 
@@ -73,12 +73,12 @@ struct PassPlan {
 }
 
 impl PassPlan {
-    fn new(index: &Index, rewrite: &Rewrite) -> Self {
-        let relinks = find_relinks(index, rewrite);
+    fn new(index: &Index, changes: &TranscriptChanges) -> Self {
+        let relinks = find_relinks(index, changes);
         let heirs: LineSet = relinks.values().copied().flatten().collect();
-        let last = index.lines().next_back().filter(|_| rewrite.appends_lines());
-        let touched = rewrite.edits.keys().chain(relinks.keys()).copied();
-        let touched = touched.chain(rewrite.dropped.iter()).chain(heirs.iter()).chain(last).collect();
+        let last = index.lines().next_back().filter(|_| changes.appends_lines());
+        let touched = changes.edits.keys().chain(relinks.keys()).copied();
+        let touched = touched.chain(changes.dropped.iter()).chain(heirs.iter()).chain(last).collect();
         Self { relinks, heirs, touched }
     }
 }
@@ -92,7 +92,7 @@ struct CopyRun {
 
 struct WritePass<'a> {
     file: &'a File,
-    rewrite: &'a Rewrite,
+    changes: &'a TranscriptChanges,
     plan: PassPlan,
     source: SourceReader<'a>,
     sink: ResultSink<'a>,
@@ -103,28 +103,28 @@ struct WritePass<'a> {
 
 impl WritePass<'_> {
     fn is_touched_line(&self, line: LineNo, session_at: SessionIdPosition) -> bool {
-        self.plan.touched.contains(line) || (self.rewrite.session.is_some() && session_at != SessionIdPosition::NONE)
+        self.plan.touched.contains(line) || (self.changes.session.is_some() && session_at != SessionIdPosition::NONE)
     }
 
     fn copy(&mut self, run: &CopyRun) -> Result<(), ApplyError> {
         self.record_kept(run.n_lines);
-        self.source.copy(run.n_bytes, &mut self.sink)
+        self.source.copy_bytes(run.n_bytes, &mut self.sink)
     }
 
     fn write_touched(&mut self, index: &mut Index, line: LineNo) -> Result<(), ApplyError> {
         let record = *index.record(line);
-        if self.rewrite.dropped.contains(line) {
+        if self.changes.dropped.contains(line) {
             index.drop_line(line);
             if let Some(recorder) = &mut self.recorder {
                 recorder.record_dropped();
             }
-            return self.source.skip(record.len.into());
+            return self.source.skip_bytes(record.len.into());
         }
         // A line is held whole only where it must be.
         if record.len as usize > CHUNK && !self.plan.touched.contains(line) && self.stream_line(&record)? {
             return Ok(());
         }
-        let text = self.source.line(record.len as usize)?;
+        let text = self.source.read_line(record.len as usize)?;
         if self.plan.heirs.contains(line) {
             let uuid = raw_uuid(text, record.uuid).to_vec();
             if self.uuids.len() >= N_UUIDS {
@@ -132,21 +132,21 @@ impl WritePass<'_> {
             }
             self.uuids.insert(line, uuid);
         }
-        let edits = self.rewrite.edits.get(&line);
+        let edits = self.changes.edits.get(&line);
         let parent = self.plan.relinks.get(&line);
-        let is_cut_short = line.0 + 1 == index.n_lines() && self.rewrite.appends_lines() && !text.ends_with(b"\n");
+        let is_cut_short = line.0 + 1 == index.n_lines() && self.changes.appends_lines() && !text.ends_with(b"\n");
         if edits.is_none() && parent.is_none() && !is_cut_short {
             if let Some(recorder) = &mut self.recorder {
                 recorder.record_kept(1);
             }
-            return copy_line(text, record.session_at, self.rewrite.session.as_deref(), &mut self.sink);
+            return copy_line(text, record.session_at, self.changes.session.as_deref(), &mut self.sink);
         }
         if edits.is_none()
             && !is_cut_short
             && self.recorder.is_none()
             && let Some(&Some(heir)) = parent
             && let Some(uuid) = self.uuids.get(&heir)
-            && let Some(pieces) = relink_pieces(text, &record, uuid, self.rewrite.session.as_deref())
+            && let Some(pieces) = relink_pieces(text, &record, uuid, self.changes.session.as_deref())
         {
             for piece in pieces {
                 self.sink.write(piece)?;
@@ -168,9 +168,9 @@ impl WritePass<'_> {
             index.set_parent(line, parent);
         }
         // The session id is no part of what was done.
-        splices.retain(|splice| Some(splice.span) != scan.session_id || self.rewrite.session.is_none());
+        splices.retain(|splice| Some(splice.span) != scan.session_id || self.changes.session.is_none());
         let own: Vec<Splice> = splices.iter().filter(|splice| Some(splice.span) != scan.session_id).cloned().collect();
-        if let (Some(session), Some(span)) = (&self.rewrite.session, scan.session_id) {
+        if let (Some(session), Some(span)) = (&self.changes.session, scan.session_id) {
             splices.push(Splice::new(span, json_string::encode(session)));
         }
         let number = line.one_based();
@@ -194,8 +194,8 @@ impl WritePass<'_> {
     fn stream_line(&mut self, record: &Record) -> Result<bool, ApplyError> {
         let len = record.len as usize;
         let start = record.session_at.position(len).filter(|start| *start < CHUNK / 2);
-        let Some((session, start)) = self.rewrite.session.as_ref().zip(start) else { return Ok(false) };
-        let head = self.source.peek(CHUNK)?;
+        let Some((session, start)) = self.changes.session.as_ref().zip(start) else { return Ok(false) };
+        let head = self.source.peek_bytes(CHUNK)?;
         let old = Span::of_string(head, start).and_then(|span| std::str::from_utf8(span.string_in(head)?).ok());
         let Some((old, before)) = old.zip(head.get(..=start)) else { return Ok(false) };
         self.sink.write(before)?;
@@ -204,8 +204,8 @@ impl WritePass<'_> {
             recorder.record_kept(1);
         }
         let n_passed = (before.len() + old.len()) as u64;
-        self.source.skip(n_passed)?;
-        self.source.copy(u64::from(record.len) - n_passed, &mut self.sink)?;
+        self.source.skip_bytes(n_passed)?;
+        self.source.copy_bytes(u64::from(record.len) - n_passed, &mut self.sink)?;
         Ok(true)
     }
 
@@ -217,9 +217,9 @@ impl WritePass<'_> {
 
     /// Writes the lines that come behind the last one.
     fn append(&mut self) -> Result<(), ApplyError> {
-        for line in &self.rewrite.appended {
+        for line in &self.changes.appended {
             let text = line.as_bytes();
-            let place = self.rewrite.session.as_ref().zip(Scan::of(text).session_id);
+            let place = self.changes.session.as_ref().zip(Scan::of(text).session_id);
             let splice = place.map(|(session, span)| Splice::new(span, json_string::encode(session)));
             let rendered =
                 splice_line(text, splice.as_slice()).map_err(|overlap| ApplyError::Edit { line: 0, overlap })?;
@@ -242,7 +242,7 @@ fn relink_pieces<'t>(
     parent: &'t [u8],
     session: Option<&'t str>,
 ) -> Option<[&'t [u8]; 5]> {
-    let inside = |span: Span| span.range().start + 1..span.range().end - 1;
+    let inside = |span: Span| span.byte_range().start + 1..span.byte_range().end - 1;
     let old = inside(leading_parent(text, record)?);
     let Some((session, span)) = session.zip(record.session_at.find_span(text)) else {
         return Some([text.get(..old.start)?, parent, text.get(old.end..)?, b"", b""]);
@@ -266,7 +266,7 @@ fn copy_line(
     let place = session.and_then(|session| Some((session, session_at.find_span(text)?)));
     let Some((session, span)) = place else { return sink.write(text) };
     let old = span.string_in(text).unwrap_or_default();
-    let (before, rest) = text.split_at(span.range().start + 1);
+    let (before, rest) = text.split_at(span.byte_range().start + 1);
     sink.write(before)?;
     sink.write(session.as_bytes())?;
     sink.write(rest.get(old.len()..).unwrap_or_default())

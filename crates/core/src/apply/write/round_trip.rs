@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 use std::sync::atomic::AtomicBool;
 
 use super::pass;
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::error::ApplyError;
 use crate::apply::follow::bounds::ThinkingRule;
 use crate::apply::follow::follow_up::follow_up;
@@ -32,7 +32,7 @@ fn is_identity(data: &[u8]) -> Result<bool, ApplyError> {
     let mut index = Index::build(&file)?;
     let mut out = Vec::new();
     let stop = AtomicBool::new(false);
-    pass::write(&file, &mut index, &Rewrite::default(), &mut out, None, &stop)?;
+    pass::write(&file, &mut index, &TranscriptChanges::default(), &mut out, None, &stop)?;
     Ok(out == data)
 }
 
@@ -44,18 +44,18 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     if find_turns(&index, &chain).len() > chain.lines.len() || n_groups > chain.lines.len() {
         return Ok(false);
     }
-    let mut rewrite = Rewrite::default();
+    let mut changes = TranscriptChanges::default();
     let mut buffer = Vec::new();
     for (_, line) in chain.live_messages(&index) {
         let text = read_line(&file, &index, line, &mut buffer)?;
-        rewrite.edit_line(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
+        changes.edit_line(line, replace_text(&Scan::of(text), text, "shorter").into_iter().flatten());
     }
     let thinking = ThinkingRule::default();
     let calibration = Calibration::learn_from_usage(&index, &chain);
-    follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut rewrite)?;
-    rewrite.session = Some("00000000-0000-4000-8000-000000000000".to_owned());
+    follow_up(Transcript { file: &file, index: &index, chain: &chain }, &calibration, thinking, &[], &mut changes)?;
+    changes.session = Some("00000000-0000-4000-8000-000000000000".to_owned());
     if index.format == Format::Claude {
-        rewrite.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
+        changes.appended.push(title_line("00000000-0000-4000-8000-000000000000", "a title (compressed)"));
     }
 
     let mut archive = archive::open(&ArchiveUrl::Memory)?;
@@ -66,16 +66,16 @@ fn is_undone(data: &[u8]) -> Result<bool, ApplyError> {
     let mut out = Vec::new();
     let mut recorder =
         RenderRecorder::new(LineLayout::stored_only(source.n_lines()), keys.clone(), StandIns::default())
-            .with_session(rewrite.session.as_deref());
-    let written = pass::write(&file, &mut index, &rewrite, &mut out, Some(&mut recorder), &stop)?;
+            .with_session(changes.session.as_deref());
+    let written = pass::write(&file, &mut index, &changes, &mut out, Some(&mut recorder), &stop)?;
     let RecordedRendering { steps, sum, .. } = recorder.finish();
     let plain =
         Version::new(state.key(), Vec::new(), Vec::from_iter(keep_step(&state)), &keys.into_iter().collect(), 0);
     let version =
-        Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0).with_sessions(rewrite.session.clone(), None);
+        Version::new(state.key(), vec!["test".to_owned()], steps, &sum, 0).with_sessions(changes.session.clone(), None);
     let put = archive.put_object(&version.to_object()).and_then(|()| archive.commit());
     put?;
-    let is_equal = is_equal_without_archive(data, &rewrite, &out, &index)?;
+    let is_equal = is_equal_without_archive(data, &changes, &out, &index)?;
     let (mut back, mut again) = (Vec::new(), Vec::new());
     plain.write(&*archive, &mut back)?;
     version.write(&*archive, &mut again)?;
@@ -92,11 +92,16 @@ fn keep_step(state: &SessionState) -> Option<RenderStep> {
 }
 
 /// Whether the result and what is known of it are the same where no line is kept, for which there are shorter ways.
-fn is_equal_without_archive(data: &[u8], rewrite: &Rewrite, out: &[u8], index: &Index) -> Result<bool, ApplyError> {
+fn is_equal_without_archive(
+    data: &[u8],
+    changes: &TranscriptChanges,
+    out: &[u8],
+    index: &Index,
+) -> Result<bool, ApplyError> {
     let file = spool_data(data)?;
     let mut again = Index::build(&file)?;
     let mut plain = Vec::new();
-    pass::write(&file, &mut again, rewrite, &mut plain, None, &AtomicBool::new(false))?;
+    pass::write(&file, &mut again, changes, &mut plain, None, &AtomicBool::new(false))?;
     let facts = |index: &Index| index.records.iter().map(|it| (it.flags, it.parent(), it.tokens)).collect::<Vec<_>>();
     Ok(plain == out && facts(&again) == facts(index) && again.thinking == index.thinking)
 }

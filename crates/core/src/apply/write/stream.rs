@@ -37,27 +37,27 @@ impl<'a> SourceReader<'a> {
     }
 
     /// The next `len` bytes, fewer where the file ends before.
-    pub(in crate::apply) fn line(&mut self, len: usize) -> io::Result<&[u8]> {
-        let n_read = self.peek(len)?.len();
+    pub(in crate::apply) fn read_line(&mut self, len: usize) -> io::Result<&[u8]> {
+        let n_read = self.peek_bytes(len)?.len();
         let start = self.start;
         self.start += n_read;
         Ok(self.buffer.get(start..self.start).unwrap_or_default())
     }
 
-    /// As [`Self::line`], of bytes that are still to be read.
-    pub(in crate::apply) fn peek(&mut self, len: usize) -> io::Result<&[u8]> {
+    /// As [`Self::read_line`], of bytes that are still to be read.
+    pub(in crate::apply) fn peek_bytes(&mut self, len: usize) -> io::Result<&[u8]> {
         while self.end - self.start < len && self.fill_buffer(len)? > 0 {}
         let end = self.end.min(self.start + len);
         Ok(self.buffer.get(self.start..end).unwrap_or_default())
     }
 
     /// Passes the next `len` bytes on.
-    pub(in crate::apply) fn copy(&mut self, len: u64, sink: &mut ResultSink<'_>) -> Result<(), ApplyError> {
+    pub(in crate::apply) fn copy_bytes(&mut self, len: u64, sink: &mut ResultSink<'_>) -> Result<(), ApplyError> {
         self.consume_bytes(len, |bytes| sink.write(bytes))
     }
 
     /// Leaves the next `len` bytes out.
-    pub(in crate::apply) fn skip(&mut self, len: u64) -> Result<(), ApplyError> {
+    pub(in crate::apply) fn skip_bytes(&mut self, len: u64) -> Result<(), ApplyError> {
         self.consume_bytes(len, |_| Ok(()))
     }
 
@@ -79,7 +79,7 @@ impl<'a> SourceReader<'a> {
     }
 
     /// Reads what is left, if the file has grown, and says what the whole of it is.
-    pub(in crate::apply) fn finish(&mut self) -> io::Result<Fingerprint> {
+    pub(in crate::apply) fn fingerprint_whole_file(&mut self) -> io::Result<Fingerprint> {
         self.start = self.end;
         while self.fill_buffer(1)? > 0 {
             self.start = self.end;
@@ -167,8 +167,8 @@ mod tests {
         }
         let mut source = SourceReader::new(&file, &stop);
         for (byte, len) in (b'a'..).zip(lens) {
-            assert!(source.line(len).unwrap() == vec![byte; len]);
+            assert!(source.read_line(len).unwrap() == vec![byte; len]);
         }
-        assert_eq!(source.finish().unwrap().len, lens.iter().sum::<usize>() as u64);
+        assert_eq!(source.fingerprint_whole_file().unwrap().len, lens.iter().sum::<usize>() as u64);
     }
 }

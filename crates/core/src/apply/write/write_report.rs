@@ -30,11 +30,11 @@ fn without_path(error: io::Error, path: &Path) -> io::Error {
     }
 }
 
-/// Puts `text` into the file at `path`, in the place of what was there.
+/// Puts `text` into the file at `path`, which replaces an older one and is its user's alone.
 ///
 /// # Errors
 /// When the folder cannot be written. What was at `path` is still there then.
-pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_private_file(path: &Path, text: &str) -> io::Result<()> {
     // A device or a pipe, such as /dev/stderr, is written to and not replaced.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return std::fs::write(path, text);
@@ -45,13 +45,13 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// As [`write_report`], into a folder that is made where it is missing. The file is its user's alone.
+/// As [`write_private_file`], into a folder that is made where it is missing.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_private_making_folders(path: &Path, text: &str) -> io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    write_report(path, text)
+    write_private_file(path, text)
 }
 
 /// Puts `text`, which is nobody's secret, into the file at `path`, in the place of what was there: for all to read whom

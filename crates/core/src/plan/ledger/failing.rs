@@ -38,7 +38,7 @@ impl Failing {
     }
 
     /// Adds the result of a run in `folder`.
-    pub(super) fn add(&mut self, run: &TestRun, report: TestReport, folder: &str) {
+    pub(super) fn apply_report(&mut self, run: &TestRun, report: TestReport, folder: &str) {
         let TestReport { failed, passed, all_passed } = report;
         let mut later = Self::default();
         if all_passed && run.reach == TestExtent::Whole {

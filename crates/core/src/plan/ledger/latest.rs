@@ -42,7 +42,7 @@ impl<K: Eq + Hash, V> Latest<K, V> {
     }
 
     /// Changes each value.
-    pub(super) fn update(&mut self, mut change: impl FnMut(&mut V)) {
+    pub(super) fn update_each(&mut self, mut change: impl FnMut(&mut V)) {
         self.entries.values_mut().for_each(|(_, value)| change(value));
     }
 

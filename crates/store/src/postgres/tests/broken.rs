@@ -18,7 +18,7 @@ fn a_01_a_read_goes_on_when_its_connection_was_lost() {
         archive.commit().unwrap();
         for _ in 0..2 {
             end(url, pid(&*archive.reader));
-            assert_eq!(archive.line(line).unwrap().as_deref(), Some(b"line".as_slice()));
+            assert_eq!(archive.read_line(line).unwrap().as_deref(), Some(b"line".as_slice()));
         }
     });
 }
@@ -38,7 +38,7 @@ fn a_03_a_deposit_whose_connection_was_lost_is_an_error_and_leaves_nothing() {
         assert!(matches!(lost, ArchiveError::Lost { .. }), "{lost}");
         assert!(matches!(archive.commit(), Err(ArchiveError::BrokenDeposit)));
         assert!(matches!(archive.put_original(&removed(b"third", "u")), Err(ArchiveError::BrokenDeposit)));
-        assert_eq!((archive.line(line).unwrap(), n_bodies(&archive)), (None, 0));
+        assert_eq!((archive.read_line(line).unwrap(), n_bodies(&archive)), (None, 0));
 
         archive.rollback().unwrap();
         archive.put_original(&removed(b"again", "u")).unwrap();
@@ -91,7 +91,7 @@ fn a_02_what_was_changed_on_the_server_is_an_error_and_never_wrong_bytes() {
             ),
         );
         let errors = [
-            archive.line(line).err(),
+            archive.read_line(line).err(),
             archive.find_record(DocumentKind::Other, key).err(),
             archive.find_operation("1").err(),
         ];
@@ -144,7 +144,7 @@ fn a_01_an_archive_can_be_used_within_a_runtime() {
             let line = archive.put_original(&removed(b"line", "u")).unwrap();
             archive.commit().unwrap();
             tokio::task::yield_now().await;
-            assert!(archive.line(line).unwrap().is_some());
+            assert!(archive.read_line(line).unwrap().is_some());
         });
     });
 }

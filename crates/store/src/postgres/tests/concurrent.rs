@@ -91,7 +91,7 @@ fn a_04_what_several_write_and_index_at_once_is_all_found() {
         let mut archive = open(url);
         archive.update_index(&|_| None, &mut |_, _| ControlFlow::Continue(())).unwrap();
         let query = Query { text: "shared word", kind: None, speaker: None, sessions: &[], limit: 100 };
-        assert_eq!(archive.search(&query, &|_| None).unwrap().len(), 41);
+        assert_eq!(archive.search_words(&query, &|_| None).unwrap().len(), 41);
     });
 }
 
@@ -112,7 +112,7 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
                         archive.put_operation(&operation(&format!("{n}-{round}"), b"output")).unwrap();
                         archive.commit().unwrap();
                         // It may have been dropped meanwhile, but only as a whole.
-                        if let Some(line) = archive.line(line).unwrap() {
+                        if let Some(line) = archive.read_line(line).unwrap() {
                             assert_eq!(line, b"everybody's line");
                         }
                     }
@@ -121,14 +121,14 @@ fn a_07_a_sweep_and_deposits_do_not_meet() {
             scope.spawn(move || {
                 let mut archive = open(url);
                 for _ in 0..15 {
-                    archive.sweep(&everything, SweepMode::Drop).unwrap();
+                    archive.drop_unneeded(&everything, SweepMode::Drop).unwrap();
                 }
             });
         });
         let archive = open(url);
         assert_eq!(archive.operation_ids().unwrap().len(), 45);
         for original in archive.originals_of("u").unwrap() {
-            assert!(archive.line(original.digest).unwrap().is_some(), "who is noted is there");
+            assert!(archive.read_line(original.digest).unwrap().is_some(), "who is noted is there");
         }
     });
 }

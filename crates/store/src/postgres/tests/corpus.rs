@@ -24,7 +24,7 @@ fn n_08_a_corpus_goes_into_a_server_and_comes_back() {
         for bytes in &sessions {
             let lines: Vec<_> =
                 bytes.split_inclusive(|byte| *byte == b'\n').map(|line| (Digest::of(line), line)).collect();
-            ids.push(archive.put_lines(&lines).unwrap());
+            ids.push(archive.add_lines_to_deposit(&lines).unwrap());
         }
         archive.commit().unwrap();
         let deposited = started.elapsed();

@@ -34,7 +34,8 @@ fn n_01_no_flipped_byte_on_a_server_makes_wrong_bytes() {
         for (table, key, blob) in BLOBS {
             let rows =
                 format!("SELECT {key} AS key, length({blob})::bigint AS len FROM {schema}.{table} ORDER BY {key}");
-            let rows: Vec<(i64, i64)> = link.all(&rows, &[], |row| Ok((row.get()?, row.get()?))).unwrap();
+            let rows: Vec<(i64, i64)> =
+                link.collect_rows(&rows, &[], |row| Ok((row.next_value()?, row.next_value()?))).unwrap();
             assert!(!rows.is_empty(), "no {table}");
             for (row, len) in rows {
                 for place in 0..len {

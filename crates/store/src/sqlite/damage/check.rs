@@ -64,7 +64,7 @@ pub fn check_archive(path: &Path) -> Result<Damage, ArchiveError> {
 
 fn check_parts(link: &SqliteLink, damage: &mut Damage) -> Result<(), ArchiveError> {
     let db: &dyn DatabaseLink = link;
-    let problems = db.all("PRAGMA integrity_check(20)", &[], Row::get::<String>);
+    let problems = db.collect_rows("PRAGMA integrity_check(20)", &[], Row::next_value::<String>);
     match problems {
         Ok(problems) => damage.structure.extend(problems.into_iter().filter(|problem| problem != "ok")),
         Err(error) => damage.structure.push(error_detail(&error)),
@@ -105,13 +105,13 @@ fn check_lines(db: &dyn DatabaseLink, damage: &mut Damage, known: &mut HashSet<L
     let mut lines = LineLoader::default();
     let mut last = LineId(0);
     loop {
-        let portion: Vec<LineRow> = db.all(sql, &values![last, AT_A_TIME], read_line_row)?;
+        let portion: Vec<LineRow> = db.collect_rows(sql, &values![last, AT_A_TIME], read_line_row)?;
         let Some(end) = portion.last() else { return Ok(()) };
         last = end.id;
         for body in portion {
             let (id, digest) = (body.id, body.digest);
             known.insert(id);
-            if !matches!(lines.read(db, body), Ok(Some(_))) {
+            if !matches!(lines.load_line(db, body), Ok(Some(_))) {
                 damage.lines.push((id, digest));
             }
         }
@@ -120,7 +120,7 @@ fn check_lines(db: &dyn DatabaseLink, damage: &mut Damage, known: &mut HashSet<L
 
 /// The sequence numbers of the rows of a table.
 fn row_numbers(db: &dyn DatabaseLink, table: &str) -> Result<Vec<i64>, ArchiveError> {
-    db.all(&format!("SELECT seq FROM {table} ORDER BY seq"), &[], Row::get)
+    db.collect_rows(&format!("SELECT seq FROM {table} ORDER BY seq"), &[], Row::next_value)
 }
 
 /// The detail of an error of the database, without the name of the archive and the advice.

@@ -21,7 +21,7 @@ pub struct ArchiveRepair {
     link: SqliteLink,
     /// The lines that are still lost, by digest.
     lost: HashMap<Digest, Vec<LineId>>,
-    open: OpenPack,
+    open_pack: OpenPack,
     n_refilled: u64,
 }
 
@@ -33,10 +33,10 @@ impl ArchiveRepair {
     /// When the archive cannot be written.
     pub fn begin(path: &Path, damage: &Damage) -> Result<Self, ArchiveError> {
         let link = SqliteLink::new(path, Some(connect::open(path)?));
-        link.begin(LockScope::All)?;
+        link.begin_transaction(LockScope::All)?;
         let mut lost: HashMap<LineId, Digest> = damage.lines.iter().copied().collect();
         let mut n_refilled = 0;
-        for pack in (&link as &dyn DatabaseLink).all("SELECT id FROM pack", &[], Row::get::<u64>)? {
+        for pack in (&link as &dyn DatabaseLink).collect_rows("SELECT id FROM pack", &[], Row::next_value::<u64>)? {
             let Some(lines) = LineLoader::default().load_pack(&link, pack)? else { continue };
             for (id, line) in lines.lines() {
                 let has_row = (&link as &dyn DatabaseLink)
@@ -50,7 +50,7 @@ impl ArchiveRepair {
                 }
             }
         }
-        let mut repair = Self { link, lost: HashMap::new(), open: OpenPack::default(), n_refilled };
+        let mut repair = Self { link, lost: HashMap::new(), open_pack: OpenPack::default(), n_refilled };
         for (id, digest) in lost {
             repair.lost.entry(digest).or_default().push(id);
         }
@@ -72,10 +72,10 @@ impl ArchiveRepair {
     /// When the archive cannot be written.
     pub fn restore_line(&mut self, line: &[u8]) -> Result<(), ArchiveError> {
         for id in self.lost.remove(&Digest::of(line)).unwrap_or_default() {
-            if !self.open.has_room_for(line.len()) {
+            if !self.open_pack.has_room_for(line.len()) {
                 self.close_pack()?;
             }
-            self.open.add(id, line);
+            self.open_pack.push_line(id, line);
             self.n_refilled += 1;
         }
         Ok(())
@@ -92,7 +92,7 @@ impl ArchiveRepair {
     }
 
     fn close_pack(&mut self) -> Result<(), ArchiveError> {
-        let open = std::mem::take(&mut self.open);
+        let open = std::mem::take(&mut self.open_pack);
         if open.is_empty() {
             return Ok(());
         }

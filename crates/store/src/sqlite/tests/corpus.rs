@@ -45,12 +45,12 @@ fn n_01_a_corpus_takes_a_sixth_of_its_bytes() {
     let n_bytes: usize = sessions.iter().map(Vec::len).sum();
     let started = Instant::now();
     for (n, bytes) in sessions.iter().enumerate() {
-        let ids = archive.put_lines(&lines(bytes)).unwrap();
+        let ids = archive.add_lines_to_deposit(&lines(bytes)).unwrap();
         archive.put_object(&state(&n.to_string(), ids)).unwrap();
         archive.commit().unwrap();
     }
     let deposited = started.elapsed();
-    archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+    archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
     archive.commit().unwrap();
     let started = Instant::now();
     for (n, bytes) in sessions.iter().enumerate() {
@@ -87,11 +87,11 @@ fn n_01_fifty_deposits_of_a_session_take_a_sixth_of_its_bytes() {
         let empty = used(&path);
         let lines = lines(&bytes);
         for (turn, part) in lines.chunks(lines.len().div_ceil(50)).enumerate() {
-            let ids = archive.put_lines(part).unwrap();
+            let ids = archive.add_lines_to_deposit(part).unwrap();
             archive.put_object(&state(&turn.to_string(), ids)).unwrap();
             archive.commit().unwrap();
         }
-        archive.rewrite(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
+        archive.compact_storage(RewritePart::SmallPacks(&mut || ControlFlow::Continue(()))).unwrap();
         drop(archive);
         let used = used(&path) - empty;
         println!("{} bytes take {used}, one of {}", bytes.len(), ratio(bytes.len() as u64, used));

@@ -71,7 +71,7 @@ fn a_03_a_full_disk_is_said_and_loses_nothing_committed() {
     assert!(matches!(error, ArchiveError::DiskFull { .. }), "{error:?}");
     assert!(matches!(archive.commit(), Err(ArchiveError::BrokenDeposit)));
     archive.rollback().unwrap();
-    assert!(archive.line(kept).unwrap().is_some());
+    assert!(archive.read_line(kept).unwrap().is_some());
     archive.put_original(&removed(b"small", "u")).unwrap();
     archive.commit().unwrap();
     assert_eq!(archive.originals_of("u").unwrap().len(), 2);
@@ -94,7 +94,7 @@ fn l_14_an_archive_is_read_where_nothing_can_be_written() {
     let first = archive.put_original(&removed(b"in the file", "u")).unwrap();
     archive.commit().unwrap();
     drop(archive);
-    assert!(open(&path).unwrap().line(first).unwrap().is_some(), "a log of no length");
+    assert!(open(&path).unwrap().read_line(first).unwrap().is_some(), "a log of no length");
 
     // A killed process leaves its log, but no shared memory.
     let mut archive = open(&path).unwrap();
@@ -108,7 +108,7 @@ fn l_14_an_archive_is_read_where_nothing_can_be_written() {
     fs::write(mount.0.path().join("fill"), vec![0; 4 << 20]).unwrap_err();
     let read = |path: &Path| {
         let archive = open(path).unwrap();
-        [first, second].map(|line| archive.line(line).unwrap().is_some())
+        [first, second].map(|line| archive.read_line(line).unwrap().is_some())
     };
     for state in ["full", "read-only"] {
         assert_eq!([&path, &left].map(|path| read(path)), [[true; 2]; 2], "{state}");

@@ -68,11 +68,11 @@ fn plan(link: &dyn DatabaseLink, sql: &str) -> Vec<String> {
     let values: Vec<Value> = (1..=9).filter(|n| sql.contains(&format!("${n}"))).map(|_| Value::Null).collect();
     let step = |row: &mut Row| {
         for _ in 0..3 {
-            row.get::<i64>()?;
+            row.next_value::<i64>()?;
         }
-        row.get::<String>()
+        row.next_value::<String>()
     };
-    link.all(&sql, &values, step).unwrap()
+    link.collect_rows(&sql, &values, step).unwrap()
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn a_03_what_is_committed_survives_and_what_is_not_does_not() {
     drop(archive);
 
     let archive = open(&path).unwrap();
-    assert_eq!(archive.line(kept).unwrap().as_deref(), Some(b"kept".as_slice()));
+    assert_eq!(archive.read_line(kept).unwrap().as_deref(), Some(b"kept".as_slice()));
     assert_eq!(archive.find_operations(OperationSelection::Of("session")).unwrap(), [operation("1", b"output")]);
-    assert_eq!(archive.line(lost).unwrap(), None);
+    assert_eq!(archive.read_line(lost).unwrap(), None);
     assert_eq!(archive.originals_of("u").unwrap().len(), 1);
 }
 
@@ -137,7 +137,8 @@ fn l_12_lines_that_another_process_stored_meanwhile_are_known() {
     let folder = folder();
     let path = folder.path().join("a.sqlite");
     let (mut one, mut other) = (open(&path).unwrap(), open(&path).unwrap());
-    let put = |archive: &mut dyn Archive, line: &[u8]| archive.put_lines(&[(Digest::of(line), line)]).unwrap()[0];
+    let put =
+        |archive: &mut dyn Archive, line: &[u8]| archive.add_lines_to_deposit(&[(Digest::of(line), line)]).unwrap()[0];
     let first = put(&mut one, b"first\n");
     one.commit().unwrap();
     let second = put(&mut other, b"second\n");

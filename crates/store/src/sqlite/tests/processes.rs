@@ -31,7 +31,7 @@ fn a_02_two_writers_wait_for_each_other() {
                     }
                     archive.put_operation(&operation(&lines[1], lines[1].as_bytes())).unwrap();
                     archive.commit().unwrap();
-                    assert!(archive.line(Digest::of(lines[1].as_bytes())).unwrap().is_some());
+                    assert!(archive.read_line(Digest::of(lines[1].as_bytes())).unwrap().is_some());
                 }
             });
         }
@@ -75,9 +75,9 @@ fn a_02_a_reader_is_never_held_up_by_a_writer() {
     let mut writer = open(&path).unwrap();
     let line = writer.put_original(&removed(b"line", "u")).unwrap();
     let reader = open(&path).unwrap();
-    assert_eq!(reader.line(line).unwrap(), None);
+    assert_eq!(reader.read_line(line).unwrap(), None);
     writer.commit().unwrap();
-    assert!(reader.line(line).unwrap().is_some());
+    assert!(reader.read_line(line).unwrap().is_some());
 }
 
 /// The other process of the next test, not a test by itself. Its input is the path of the archive.
@@ -108,8 +108,8 @@ fn a_03_a_killed_process_leaves_whole_deposits_alone() {
     other.stdin.take().unwrap().write_all(path.to_str().unwrap().as_bytes()).unwrap();
     assert!(!other.wait().unwrap().success());
     for archive in [&ours, &open(&path).unwrap()] {
-        assert!(archive.line(Digest::of(b"committed")).unwrap().is_some());
-        assert_eq!(archive.line(Digest::of(b"not committed")).unwrap(), None);
+        assert!(archive.read_line(Digest::of(b"committed")).unwrap().is_some());
+        assert_eq!(archive.read_line(Digest::of(b"not committed")).unwrap(), None);
     }
 }
 
@@ -119,7 +119,7 @@ fn a_02_a_writer_that_never_lets_go_is_said() {
     let path = folder.path().join("a.sqlite");
     open(&path).unwrap();
     let writer = SqliteLink::new(&path, None);
-    writer.connection().unwrap().busy_timeout(std::time::Duration::from_millis(20)).unwrap();
+    writer.open_connection().unwrap().busy_timeout(std::time::Duration::from_millis(20)).unwrap();
     let mut archive = Store::new(Box::new(SqliteLink::new(&path, None)), Box::new(writer));
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();

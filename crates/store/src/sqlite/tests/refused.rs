@@ -80,7 +80,7 @@ fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
         Connection::open(&path).unwrap().execute_batch(damage).unwrap();
         let archive = open(&path).unwrap();
         let error = match damage.split(' ').nth(1) {
-            Some("body") => archive.line(digest).unwrap_err(),
+            Some("body") => archive.read_line(digest).unwrap_err(),
             _ => archive.find_operations(OperationSelection::Of("session")).unwrap_err(),
         };
         assert!(matches!(error, ArchiveError::Damaged { .. }), "{what}: {error:?}");
@@ -89,6 +89,6 @@ fn a_02_a_damaged_archive_is_an_error_and_never_wrong_bytes() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[4096..].fill(0x5a);
     fs::write(&path, bytes).unwrap();
-    let error = open(&path).and_then(|archive| archive.line(digest)).unwrap_err();
+    let error = open(&path).and_then(|archive| archive.read_line(digest)).unwrap_err();
     assert!(matches!(error, ArchiveError::Damaged { .. }), "{error:?}");
 }

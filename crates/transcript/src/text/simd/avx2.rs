@@ -30,7 +30,7 @@ pub(super) fn run<P: Pass>(pass: P) -> P::Output {
 fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
     let (halves, _) = block.as_chunks::<32>();
     // A block has two halves, so none is missing.
-    let half = |at: usize| class_members(load(halves.get(at).unwrap_or(&[0; 32])), class);
+    let half = |at: usize| class_members(load_bytes(halves.get(at).unwrap_or(&[0; 32])), class);
     let (low, high) = (half(0), half(1));
     u64::from(top_bits(low)) | u64::from(top_bits(high)) << 32
 }
@@ -38,7 +38,7 @@ fn class_mask(block: &[u8; BLOCK], class: ByteClass) -> u64 {
 /// One load, because the compiler combines adjacent words.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(bytes: &[u8; 32]) -> __m256i {
+fn load_bytes(bytes: &[u8; 32]) -> __m256i {
     let (words, _) = bytes.as_chunks::<4>();
     // There are eight words, so none is missing.
     let word = |at: usize| words.get(at).map_or(0, |word| i32::from_le_bytes(*word));

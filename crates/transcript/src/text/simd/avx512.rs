@@ -123,13 +123,13 @@ fn write_positions(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
         *fourth = extract_lanes(_mm512_extracti32x4_epi32::<3>(found));
     }
     if bits.count_ones() > 16 {
-        write_many_positions(bits, start, positions);
+        write_positions_portably(bits, start, positions);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn write_many_positions(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
+fn write_positions_portably(bits: u64, start: u32, positions: &mut [u32; BLOCK]) {
     portable::write_positions(bits, start, positions);
 }
 

@@ -8,7 +8,7 @@ use super::{Pass, portable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuLevel(InstructionSet);
 
-/// Private, so that none but [`CpuLevel::all`], which asks the CPU, makes a level that needs something of it.
+/// Private, so that none but [`CpuLevel::supported_levels`], which asks the CPU, makes a level that needs something of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InstructionSet {
     Portable,
@@ -23,12 +23,12 @@ impl CpuLevel {
     #[inline]
     pub(crate) fn best_available() -> Self {
         static BEST: LazyLock<CpuLevel> =
-            LazyLock::new(|| CpuLevel::all().last().unwrap_or(CpuLevel(InstructionSet::Portable)));
+            LazyLock::new(|| CpuLevel::supported_levels().last().unwrap_or(CpuLevel(InstructionSet::Portable)));
         *BEST
     }
 
     /// Every level that this machine has, the fastest last.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn supported_levels() -> impl Iterator<Item = Self> {
         [
             Some(Self(InstructionSet::Portable)),
             #[cfg(target_arch = "x86_64")]
@@ -50,7 +50,7 @@ impl CpuLevel {
             InstructionSet::Avx2 => {
                 // SAFETY: `avx2::run` holds no unsafe code; it asks one thing of its caller: that the CPU has
                 // the features which it is compiled for. `InstructionSet` is private to this module, and the only
-                // expression that makes an `InstructionSet::Avx2` is the one in `CpuLevel::all`, after `avx2::is_supported`,
+                // expression that makes an `InstructionSet::Avx2` is the one in `CpuLevel::supported_levels`, after `avx2::is_supported`,
                 // which asks the CPU for each of these features. A CPU never loses a feature.
                 unsafe { super::avx2::run(pass) }
             }
@@ -108,7 +108,7 @@ mod tests {
     ];
 
     fn check(block: &[u8; BLOCK], bits: u64) {
-        for level in CpuLevel::all() {
+        for level in CpuLevel::supported_levels() {
             let (masks, parity, positions) = level.run(Masks(block, bits));
             for ((class, is_in), mask) in CLASSES.iter().zip(masks) {
                 for (at, &byte) in block.iter().enumerate() {

@@ -9,14 +9,14 @@ use ctxc_core::version::Edit;
 use ctxc_transcript::{Chain, Index};
 
 /// The state of a session before a plan is tried on it.
-pub(crate) struct Checkpoint {
+pub(crate) struct ReadingSnapshot {
     pending: Vec<Edit>,
     lines: LineAddresses,
     /// The current draft; `None` without one, since a reading keeps the file itself.
     draft: Option<(File, Index, Chain)>,
 }
 
-impl Checkpoint {
+impl ReadingSnapshot {
     /// Saves the state of `reading`.
     ///
     /// # Errors

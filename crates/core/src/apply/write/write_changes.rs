@@ -13,7 +13,7 @@ use super::pass;
 use crate::apply::check::as_written::problems_as_written;
 use crate::apply::check::index::check_transcript;
 use crate::apply::check::problem::{Problem, new_problems};
-use crate::apply::edit::rewrite::Rewrite;
+use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::error::ApplyError;
 use crate::apply::write::agent::copy_description;
 use crate::apply::write::file::{IfExists, SourceGuard, StagedFile, unnamed_file};
@@ -112,16 +112,16 @@ pub struct RewriteOutcome {
     pub not_read_back: Option<String>,
 }
 
-/// Carries `rewrite` out. `index` describes the source and, afterwards, the result; `chain` is the live chain with what
+/// Writes, checks and archives the source with `changes`, and swaps it in. `index` describes the source and, afterwards, the result; `chain` is the live chain with what
 /// goes of it.
 ///
 /// # Errors
 /// When anything fails, nothing has changed: no output is there, and a source in place is as it was.
-pub fn carry_out(
+pub fn write_changes(
     origin: &RewriteSource<'_>,
     index: &mut Index,
     chain: Chain,
-    rewrite: &Rewrite,
+    changes: &TranscriptChanges,
     keeping: Option<ArchiveWrite<'_>>,
     destination: Destination<'_>,
     info: &OperationInfo<'_>,
@@ -133,12 +133,12 @@ pub fn carry_out(
         own = SourceState::of(index, &chain);
         (origin.file, &own, None, &[][..])
     };
-    let live = remaining_live(chain.live, rewrite);
+    let live = remaining_live(chain.live, changes);
     let guard = open_guard(origin, &destination, info.now)?;
     let mut stage = StagedOutput::open(&destination, origin)?;
     let mut keeping = keeping;
     let recorder = keeping.as_mut().map(|keeping| &mut keeping.recorder);
-    let written = pass::write(file, index, rewrite, stage.output_file(), recorder, info.stop);
+    let written = pass::write(file, index, changes, stage.output_file(), recorder, info.stop);
     let written = written.map_err(|error| stage.with_file_name(error))?;
     if written.fingerprint != index.fingerprint {
         let source = origin.path.unwrap_or(Path::new("standard input")).to_owned();
@@ -155,7 +155,7 @@ pub fn carry_out(
     }
     // A title is no part of the conversation.
     let is_part = |line: &String| Scan::of(line.as_bytes()).kind != EntryKind::CustomTitle;
-    let goes_on = rewrite.appended.iter().any(is_part);
+    let goes_on = changes.appended.iter().any(is_part);
     let mut left = if goes_on { check_whole(stage.output_file())? } else { check_transcript(index, &chain) };
     let mut caused = new_problems(&before.problems, left.clone());
     if !caused.is_empty() && !goes_on {
@@ -174,7 +174,7 @@ pub fn carry_out(
     stage.sync()?;
     let (mut operation, mut not_read_back) = (None, None);
     if let Some(keeping) = keeping {
-        let tokens = (before.tokens, tokens_after(index, &chain, rewrite));
+        let tokens = (before.tokens, tokens_after(index, &chain, changes));
         let sizes = (before.fingerprint.len, written.len);
         let (id, unread) =
             commit_operation(keeping, file, index, info, origin.path, stage.target_path(), tokens, sizes)?;
@@ -205,24 +205,24 @@ fn check_whole(file: &mut File) -> Result<Vec<Problem>, ApplyError> {
 }
 
 /// The live lines that stay.
-pub(in crate::apply) fn remaining_live(mut live: LineSet, rewrite: &Rewrite) -> LineSet {
-    for line in rewrite.dropped.iter() {
+pub(in crate::apply) fn remaining_live(mut live: LineSet, changes: &TranscriptChanges) -> LineSet {
+    for line in changes.dropped.iter() {
         live.remove(line);
     }
     live
 }
 
 /// The `chars4` tokens of the result. Lines that come behind the last one are not in the index.
-fn tokens_after(index: &Index, chain: &Chain, rewrite: &Rewrite) -> Tokens {
+fn tokens_after(index: &Index, chain: &Chain, changes: &TranscriptChanges) -> Tokens {
     let mut totals = Totals::of(index, chain);
-    rewrite.appended.iter().for_each(|line| totals.add(line.as_bytes()));
+    changes.appended.iter().for_each(|line| totals.add_entry(line.as_bytes()));
     totals.context_tokens()
 }
 
 /// Whether a result could be written there now: what can be refused is refused before work that may cost time.
 ///
 /// # Errors
-/// As [`carry_out`] would end on account of its destination.
+/// As [`write_changes`] would end on account of its destination.
 pub fn probe_destination(
     origin: &RewriteSource<'_>,
     destination: &Destination<'_>,
@@ -322,7 +322,7 @@ impl StagedOutput {
             (Self::Beside(staged), Destination::NewSession { path, sidecar, new_sidecar }) => {
                 done.copied_sidecar = copy_sidecar(sidecar, new_sidecar)?;
                 let description = origin.path.map(|source| copy_description(source, path)).transpose()?.flatten();
-                let committed = staged.commit(IfExists::Refuse);
+                let committed = staged.move_into_place(IfExists::Refuse);
                 if committed.is_err() {
                     if done.copied_sidecar {
                         remove_sidecar(new_sidecar);
@@ -332,7 +332,9 @@ impl StagedOutput {
                 }
                 done.path = Some(committed?);
             }
-            (Self::Beside(staged), Destination::File(_, existing)) => done.path = Some(staged.commit(existing)?),
+            (Self::Beside(staged), Destination::File(_, existing)) => {
+                done.path = Some(staged.move_into_place(existing)?);
+            }
             (Self::Unnamed(mut file), Destination::Stream(out)) => {
                 file.rewind().map_err(ApplyError::WriteResult)?;
                 io::copy(&mut file, out).map_err(ApplyError::WriteResult)?;

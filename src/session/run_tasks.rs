@@ -94,7 +94,7 @@ fn refuse_unless_whole(ran: &RunResult, host: &str, has_cache: bool) -> Result<(
     let error = |error: &EngineError| anyhow::Error::new(error.clone());
     match &ran.end {
         RunEnd::Done | RunEnd::OverBudget => Ok(()),
-        RunEnd::Interrupted => Err(CommandError::interrupted().with_hint(kept)),
+        RunEnd::Interrupted => Err(CommandError::interrupted_error().with_hint(kept)),
         RunEnd::Refused(cause) => Err(CommandError::from(error(cause).context(format!("ask {host}"))).with_hint(kept)),
         RunEnd::GaveUp(cause) => {
             let context = format!("go on asking {host}: too many texts in a row got no reply, the last because");

@@ -10,7 +10,7 @@ use ctxc_transcript::{Chain, Index, LineNo, LineSet, Totals};
 
 /// The changes to a transcript. Every other line is written byte for byte.
 #[derive(Clone, Debug, Default)]
-pub struct Rewrite {
+pub struct TranscriptChanges {
     /// Edits inside lines.
     pub edits: BTreeMap<LineNo, Vec<Splice>>,
     /// Lines that go.
@@ -37,7 +37,7 @@ pub struct Rewrite {
     pub records: Vec<Record>,
 }
 
-impl Rewrite {
+impl TranscriptChanges {
     /// Whether the result would be the source, byte for byte.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -57,7 +57,7 @@ impl Rewrite {
         self.unseen.remove(line);
     }
 
-    /// As `Self::edit`, for splices that the model does not see.
+    /// As [`Self::edit_line`], for splices that the model does not see.
     pub fn edit_unseen(&mut self, line: LineNo, splices: impl IntoIterator<Item = Splice>) {
         if !self.edits.contains_key(&line) {
             self.unseen.insert(line);
@@ -85,7 +85,7 @@ impl Rewrite {
 
     /// The `chars4` tokens of `line` after the changes so far, without thinking.
     #[must_use]
-    pub fn tokens(&self, index: &Index, line: LineNo) -> Tokens {
+    pub fn tokens_after(&self, index: &Index, line: LineNo) -> Tokens {
         let saved = self.saved.get(&line).copied().unwrap_or(0);
         Tokens(u64::from(index.record(line).tokens).saturating_add_signed(-saved))
     }
@@ -95,7 +95,7 @@ impl Rewrite {
     pub fn remaining_totals(&self, index: &Index, chain: &Chain) -> Totals {
         let mut left = Totals::default();
         for &line in chain.lines.iter().filter(|&&line| !self.dropped.contains(line)) {
-            left.messages += self.tokens(index, line);
+            left.messages += self.tokens_after(index, line);
             if let Some(thinking) = index.thinking_of(line) {
                 left.thinking += Tokens(thinking.text.into());
                 left.signatures += Tokens(thinking.signature.into());

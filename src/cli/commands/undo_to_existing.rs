@@ -27,7 +27,7 @@ use ctxc_transcript::session::session_id;
 ///
 /// # Errors
 /// When the report cannot be printed.
-pub(super) fn go_on_with(
+pub(super) fn continue_with_existing(
     path: &Path,
     verb: &'static str,
     report: &UndoneReport,
@@ -81,7 +81,7 @@ fn note_undone(
         cost: None,
     };
     let note = || -> Result<(), CommandError> {
-        let mut archive = archives::open(url)?;
+        let mut archive = archives::open_or_create(url)?;
         archive.put_object(&edits.to_object())?;
         archive.put_operation(&operation)?;
         Ok(archive.commit()?)

@@ -1,4 +1,4 @@
-//! `ctxc restore --all`, `restore --op` and `ctxc undo`: rendering a session without some of its operations (N-03, N-11).
+//! `ctxc undo`, `restore --all` and `restore --op`: rendering a session without some of its operations (N-03, N-11).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use super::operations_to_undo::{IfDependent, OperationsToUndo, choose_operations};
-use super::still_there::{go_on_with, newest_undo};
+use super::undo_to_existing::{continue_with_existing, newest_undo};
 use crate::cli::context::Context;
 use crate::report::envelope::ResultSubject;
 use crate::report::outcome::Outcome;
@@ -31,7 +31,7 @@ use ctxc_transcript::session::{FoundBy, FoundSession};
 ///
 /// # Errors
 /// When the archive does not know the session, when there is nothing to undo, or when the result cannot be written.
-pub(crate) fn run(
+pub(crate) fn undo_operations(
     verb: &'static str,
     rewriting: &RewriteSettings,
     url: &str,
@@ -48,7 +48,7 @@ pub(crate) fn run(
         return context.print_outcome(&rewriting.output, &outcome, &report, text);
     }
     let archive = archives::open_if_there(url)?.ok_or_else(|| no_archive_error(verb, which, url))?;
-    let work = context.open(rewriting)?;
+    let work = context.open_and_store_compaction(rewriting)?;
     refuse_unknown(&work.reading)?;
     let history = work.reading.past.history.clone();
     let ids = choose_operations(which, later, &history, &*archive)?;
@@ -65,13 +65,13 @@ pub(crate) fn run(
             work.reading.name
         ));
     }
-    match undo_operations(verb, work, archive, which, &ids, context) {
+    match write_without_operations(verb, work, archive, which, &ids, context) {
         Err(error) if is_of_writing(&error) && !matches!(rewriting.output, OutputChoice::InPlace(_)) => {
             context.ui.print_warning(format_args!("the {verb} is not recorded: {}", error.as_sentence()));
             let unrecorded = RewriteSettings { keep: ArchiveChoice::Nowhere, ..rewriting.clone() };
-            let mut work = context.open(rewriting)?;
+            let mut work = context.open_and_store_compaction(rewriting)?;
             work.settings = &unrecorded;
-            undo_operations(verb, work, archives::open_existing(url)?, which, &ids, context)
+            write_without_operations(verb, work, archives::open_existing(url)?, which, &ids, context)
         }
         Err(error) if error.find_cause().is_some_and(ApplyError::starts_with_reply) => {
             // The first message would be a reply: its prompt was removed or summarized later, or a later undo brought it back.
@@ -86,7 +86,14 @@ pub(crate) fn run(
             }
             let mut ids = [ids, removing].concat();
             ids.extend(history.find_dependents(&ids).into_iter().map(|it| it.later));
-            undo_operations(verb, context.open(rewriting)?, archives::open_existing(url)?, which, &ids, context)
+            write_without_operations(
+                verb,
+                context.open_and_store_compaction(rewriting)?,
+                archives::open_existing(url)?,
+                which,
+                &ids,
+                context,
+            )
         }
         done => done,
     }
@@ -97,7 +104,8 @@ fn is_of_writing(error: &CommandError) -> bool {
     error.find_cause().is_some_and(ArchiveError::is_of_writing)
 }
 
-fn undo_operations(
+/// Writes the session of `work` without the operations `ids`.
+fn write_without_operations(
     verb: &'static str,
     work: OpenSession<'_>,
     archive: Box<dyn Archive>,
@@ -132,7 +140,7 @@ fn undo_operations(
     let mut placed = None;
     match place {
         Some((Some(true), path)) if untouched.is_some() && rewriting.mode == RunMode::Do => {
-            return go_on_with(&path, verb, &report, &edits, &work, context);
+            return continue_with_existing(&path, verb, &report, &edits, &work, context);
         }
         Some((Some(true), _)) if untouched.is_some() => {}
         Some((Some(_), path)) if verb == "restore" && *which == OperationsToUndo::All && work.reading.has_grown() => {
@@ -161,7 +169,7 @@ fn undo_operations(
         ResultIdentity::File
     };
     let intent = OperationIntent::without_calls(verb, "nothing is left of that operation");
-    let outcome = work.rewrite(edits.into(), intent)?;
+    let outcome = work.apply_operation(edits.into(), intent)?;
     let outcome = Outcome { output: untouched.or(outcome.output), ..outcome };
     context.print_outcome(&work.settings.output, &outcome, &report, UndoneText(&report, &outcome))
 }
@@ -182,7 +190,7 @@ fn undone_report(
 ) -> Result<UndoneReport, CommandError> {
     let without: Vec<Operation> = operations.iter().filter(|operation| !ids.contains(&operation.id)).cloned().collect();
     let (now, then) = (open_cuts(operations), open_cuts(&without));
-    let is_same = |one: &OpenCut, other: &OpenCut| (&one.uuid, &one.call) == (&other.uuid, &other.call);
+    let is_same = |one: &OpenCut, other: &OpenCut| (&one.uuid, &one.call_id) == (&other.uuid, &other.call_id);
     let mut report = UndoneReport {
         is_untouched,
         undone: ids.to_vec(),
@@ -200,10 +208,10 @@ fn undone_report(
     }
     for cut in &now {
         match then.iter().find(|other| is_same(cut, other)) {
-            None => report.restored.push(cut.name.clone()),
-            Some(other) if other.last != cut.last => report.cut_again.push(cut.name.clone()),
-            Some(other) if ids.contains(&cut.first) => {
-                report.kept.push(KeptItem { name: cut.name.clone(), by: other.last.clone() });
+            None => report.restored.push(cut.label.clone()),
+            Some(other) if other.last_operation != cut.last_operation => report.cut_again.push(cut.label.clone()),
+            Some(other) if ids.contains(&cut.first_operation) => {
+                report.kept.push(KeptItem { name: cut.label.clone(), by: other.last_operation.clone() });
             }
             Some(_) => {}
         }
@@ -228,7 +236,7 @@ fn is_result(path: &Path, of: &SessionReading, result: &History, archive: &dyn A
         return None;
     }
     let found = FoundSession::File { path: path.to_owned(), by: FoundBy::Path };
-    let Ok(mut reading) = SessionReading::of(&found, ui) else { return Some(false) };
+    let Ok(mut reading) = SessionReading::read(&found, ui) else { return Some(false) };
     if reading.recognise_in(archive).is_err() {
         return Some(false);
     }
@@ -271,7 +279,7 @@ fn redo_by_name(
     let operations = read_lineage(&reading.past.history, archive)?;
     let report = undone_report(work, std::slice::from_ref(&undo), &operations, true, archive)?;
     let edits = OperationEdits { undoes: vec![undo], ..reading.operation_with(reading.past.pending.clone()) };
-    go_on_with(&of, verb, &report, &edits, work, context)
+    continue_with_existing(&of, verb, &report, &edits, work, context)
 }
 
 fn no_archive_error(verb: &str, which: &OperationsToUndo, url: &str) -> CommandError {
@@ -319,7 +327,7 @@ fn report_nothing_to_undo(
             let mut staged = StagedFile::create_beside(path, *existing, None)?;
             std::io::copy(&mut input.file, staged.staged_file())?;
             staged.sync()?;
-            staged.commit(*existing)?;
+            staged.move_into_place(*existing)?;
             path.clone()
         }
         OutputChoice::Stdout if rewriting.mode == RunMode::Do => {
