@@ -214,7 +214,7 @@ impl Index {
         let LineFields { flags, tokens, thinking, session_at } = LineFields::of(scan, text, line);
         let tokens = tokens.saturating_sub(clamp_to_u32(self.repeated_tokens(line, scan, text)));
         let record = self.record_mut(line);
-        // Of Codex the usage is in another line, whatever becomes of this one.
+        // A rollout of Codex has the usage in another line.
         let elsewhere = if scan.format == Format::Codex { Flags::USAGE } else { Flags::NONE };
         record.flags = flags.with(record.flags.common_with(Flags::SUPERSEDED.with(elsewhere)));
         record.tokens = tokens;

@@ -106,11 +106,10 @@ fn mentions_boundary(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Stores the compaction `found` in the archive at `url`.
+/// Stores the compaction that was found in a reading in the archive at `url`.
 pub(crate) fn archive_with_consent(
     session: &str,
-    reading: &SessionReading,
-    found: &ClientCompaction,
+    (reading, found): &(SessionReading, ClientCompaction),
     url: &str,
     on_server: Consent,
     ui: &Ui,

@@ -25,7 +25,7 @@ pub struct KnownSession {
 /// The keys of the lines of `file`, which `index` was built from, and the session of the file, whatever its name and
 /// place: the longest state or version that it begins with, of equally long ones one with the same session ids, of
 /// these the newest version. `None` for one that the archive does not know, and no keys where it has nothing that
-/// starts with the same line: most often one look tells. What is known under other session ids is known as well if the
+/// starts with the same line: most often one look suffices. What is known under other session ids is known as well if the
 /// file has only one.
 ///
 /// # Errors

@@ -63,7 +63,7 @@ fn closing_question(reading: &TextReading<'_>) -> Option<usize> {
     let is_start = |idx: &usize| reading.pieces.get(*idx).is_some_and(|piece| piece.join == PieceJoin::Line);
     let last = (0..reading.pieces.len()).rev().filter(is_start).take(2).last()?;
     let is_asked = |piece: &Piece<'_>| piece.kind == PieceKind::Sentence && is_question(piece.text);
-    (last..reading.pieces.len()).take(REACH).rev().find(|idx| reading.pieces.get(*idx).is_some_and(is_asked))
+    (last..reading.pieces.len()).rev().take(REACH).find(|idx| reading.pieces.get(*idx).is_some_and(is_asked))
 }
 
 pub(super) fn kind_factor(piece: &Piece<'_>, carries: &PieceFeatures, introduces: bool) -> f32 {

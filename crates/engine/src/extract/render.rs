@@ -95,17 +95,18 @@ fn is_far_below(reading: &TextReading<'_>, start: usize, idx: usize) -> bool {
     before.is_some_and(|before| before.kind == PieceKind::Heading) && reading.is_introduction(idx)
 }
 
-/// The list, table, fence or paragraph that the piece is a part of, by the piece that all of them are under.
-fn group_of(reading: &TextReading<'_>, idx: usize) -> Option<usize> {
-    let piece = reading.pieces.get(idx)?;
-    let parent = reading.parents.get(idx).copied().flatten();
-    match piece.kind {
-        _ if piece.join != PieceJoin::Line => {
-            (0..idx).rev().find(|line| reading.pieces.get(*line).is_some_and(|line| line.join == PieceJoin::Line))
+/// The list, table, fence or paragraph that each piece is a part of, by the piece that all of them are under.
+fn find_groups(reading: &TextReading<'_>) -> Vec<Option<usize>> {
+    let mut line = None;
+    let group = |(idx, (piece, parent)): (usize, (&Piece<'_>, &Option<usize>))| {
+        if piece.join != PieceJoin::Line {
+            return line;
         }
-        PieceKind::Item | PieceKind::Row | PieceKind::Code | PieceKind::Log => parent,
-        _ => None,
-    }
+        line = Some(idx);
+        let is_part = matches!(piece.kind, PieceKind::Item | PieceKind::Row | PieceKind::Code | PieceKind::Log);
+        parent.filter(|_| is_part)
+    };
+    reading.pieces.iter().zip(&reading.parents).enumerate().map(group).collect()
 }
 
 /// Whether the pieces before `start` and at `end` are lines of the same fence, which would read as one after the other.
@@ -124,8 +125,10 @@ fn find_marked_gaps(reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: u
     let n_pieces = reading.pieces.len();
     let starts = std::iter::once(0).chain(choices.iter().map(|choice| choice.idx + 1));
     let ends = choices.iter().map(|choice| choice.idx).chain([n_pieces]);
+    let groups = find_groups(reading);
+    let group_of = |idx: usize| groups.get(idx).copied().flatten();
     let shown: HashSet<usize> =
-        choices.iter().flat_map(|choice| group_of(reading, choice.idx).into_iter().chain([choice.idx])).collect();
+        choices.iter().flat_map(|choice| group_of(choice.idx).into_iter().chain([choice.idx])).collect();
     let mut seen_cut = HashSet::new();
     let mut gaps: Vec<(usize, usize)> = starts
         .zip(ends)
@@ -141,7 +144,7 @@ fn find_marked_gaps(reading: &TextReading<'_>, choices: &[KeptPiece], n_marks: u
             let is_strange = || lost_its_frame(reading, start, end) || is_far_below(reading, start, end);
             let is_last_of_more = || end == n_pieces && (start..end).any(|idx| reading.leads.get(idx) == Some(&true));
             let cut_groups = (start..end).filter(|idx| reading.counts.get(*idx).is_some_and(|count| *count > 0));
-            let cut_groups = cut_groups.filter_map(|idx| group_of(reading, idx)).filter(|group| shown.contains(group));
+            let cut_groups = cut_groups.filter_map(group_of).filter(|group| shown.contains(group));
             let n_seen = seen_cut.len();
             seen_cut.extend(cut_groups);
             let is_first_cut = seen_cut.len() > n_seen;

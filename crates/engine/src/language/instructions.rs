@@ -105,7 +105,7 @@ pub fn summarize_instructions(name: &str, text: &str) -> String {
     std::iter::once(format!("{before}{name}{behind}")).chain(rules).collect::<Vec<_>>().join("\n")
 }
 
-/// The `summary` of instructions after `commands` were run: the steps up to the last of which a command was run are left out,
+/// The `summary` of instructions after `commands` were run: steps up to the last one with a command that was run are left out,
 /// and of the others the nearest have their commands.
 #[must_use]
 pub(crate) fn leave_out_taken_steps(summary: &str, commands: &[&str]) -> String {
@@ -157,9 +157,13 @@ fn parse_step(line: &str) -> Step<'_> {
     Step { level: 0, title, commands }
 }
 
+/// The languages of fences that have commands.
+pub(crate) const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
+
 /// Whether a fence is of commands of a shell, or of no language.
 pub(crate) fn opens_shell(fence: &str) -> bool {
-    matches!(fence.trim_start_matches(['`', '~', ' ']).trim_end(), "" | "bash" | "sh" | "shell" | "zsh" | "console")
+    let language = fence.trim_matches(['`', '~', ' ']);
+    language.is_empty() || SHELLS.contains(&language)
 }
 
 /// Adds a line of a block of commands: a line after a backslash goes on with the last.

@@ -23,7 +23,7 @@ pub use class::{
 pub use envelope::without_envelopes;
 pub use facts::{Fact, FactIndex, FactKind, find_facts, quoted_facts};
 pub use facts_kept::{FactCount, FactCounts, FactsKept};
-pub(crate) use instructions::{leave_out_taken_steps, opens_shell};
+pub(crate) use instructions::{SHELLS, leave_out_taken_steps, opens_shell};
 pub use instructions::{name_of_instructions, summarize_instructions};
 pub use label::{has_goal_label, split_label, without_label};
 pub use looks::split_line_number;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::line_facts::fact_words;
 use super::source::TextSource;
+use crate::language::SHELLS;
 
 /// Words of headings under which a document has what does not hold, in lower case.
 const ASIDE_HEADINGS: [&str; 16] = [
@@ -55,9 +56,6 @@ fn says_nothing_alone(line: &str) -> bool {
     let has_words = || line.split('"').skip(1).step_by(2).any(|text| text.contains(' '));
     FLOW.contains(&first) && !has_words() || !line.contains([' ', '='])
 }
-
-/// The languages of fences that hold commands.
-const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
 
 /// Whether a comment in an example says that what follows is wrong, or that it is right: `// WRONG: it leaks`.
 fn marks_wrong(line: &str) -> Option<bool> {

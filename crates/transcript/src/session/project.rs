@@ -172,7 +172,7 @@ fn claude_folders_at(cwd: &Path, places: &SessionFolders) -> Result<Vec<PathBuf>
     if name.len() <= MAX_FOLDER_NAME {
         return Ok(vec![places.projects.join(name)]);
     }
-    // The name has one unit too many, which shows that it was cut; on the disk a `-` and the hash stand there.
+    // The name has one unit too many, which shows that it was cut; on the disk it ends in `-` and the hash.
     let prefix = format!("{}-", name.get(..MAX_FOLDER_NAME).unwrap_or_default());
     let is_ours = |folder: &PathBuf| {
         folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix.as_bytes()))

@@ -44,15 +44,9 @@ fn handle_hook(settle: bool, url: &str, context: &Context<'_>) -> Result<(), Com
         // The client waits 1.5 seconds.
         return if keeps || repaired.is_some() { continue_detached(&input) } else { Ok(()) };
     }
-    if let Some((reading, found)) = &repaired {
-        archive_with_consent(
-            &hook.session_id,
-            reading,
-            found,
-            url,
-            context.environment.consent_to_keep_on_server(),
-            context.ui,
-        )?;
+    if let Some(repaired) = &repaired {
+        let consent = context.environment.consent_to_keep_on_server();
+        archive_with_consent(&hook.session_id, repaired, url, consent, context.ui)?;
     }
     if settle && hook.event == "SessionStart" {
         return store_missed_sessions(&hook.transcript_path, url, context);
@@ -72,15 +66,9 @@ fn store_missed_sessions(path: &Path, url: &str, context: &Context<'_>) -> Resul
         let other = entry?.path();
         let Some(id) = session_id(&other).filter(|_| other != path && is_recent(&other)) else { continue };
         let swept = repair_gap(&other, url, context.ui).and_then(|repaired| {
-            if let Some((reading, found)) = &repaired {
-                archive_with_consent(
-                    id,
-                    reading,
-                    found,
-                    url,
-                    context.environment.consent_to_keep_on_server(),
-                    context.ui,
-                )?;
+            if let Some(repaired) = &repaired {
+                let consent = context.environment.consent_to_keep_on_server();
+                archive_with_consent(id, repaired, url, consent, context.ui)?;
             }
             keep_session(&other, url, context)
         });

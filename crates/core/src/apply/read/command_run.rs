@@ -93,6 +93,7 @@ pub(super) fn note_command(
     }
     // A program that is not there has tested nothing.
     let is_missing = answer.exit_status() == Some(127) || first_line(answer.text).contains("command not found");
+    let mut is_check = tests_or_builds(&script) && !is_missing;
     let run = TestRun::from_script(&script).or_else(|| TestRun::from_output(&script, answer.text));
     let run = run.filter(|_| !is_missing);
     let tested = run.map(|(run, at)| {
@@ -112,12 +113,11 @@ pub(super) fn note_command(
     } else if status_shows_outcome(&script) || report.is_some_and(|report| report.all_passed) {
         CommandOutcome::Succeeded
     } else {
-        reported_outcome(answer.text, tests_or_builds(&script))
+        reported_outcome(answer.text, is_check)
     };
     let (cd, rest) = split_leading_cd(command);
     let place = cd.map_or_else(|| folder.map(str::to_owned), |cd| Some(resolve_path(&cd, folder)));
     let command = strip_output_filters(rest);
-    let mut is_check = tests_or_builds(&script) && !is_missing;
     if let Some((run, at, report)) = tested {
         // A test that fails as it should is one still.
         if std::mem::take(&mut is_check) {

@@ -35,6 +35,13 @@ pub struct ComposedSession {
     pub runs: Vec<LinesBehindVersion>,
 }
 
+impl ComposedSession {
+    /// The session with this index and chain, without an edit.
+    pub(super) fn without_edits(index: Index, chain: Chain) -> Self {
+        Self { stored: chain.clone(), changes: TranscriptChanges::default(), runs: Vec::new(), index, chain }
+    }
+}
+
 /// Puts the operations of `history` together on the lines of `source`, which `index` was built from.
 ///
 /// # Errors

@@ -9,7 +9,6 @@ use super::source::LineSource;
 use super::take_edits::Savings;
 use crate::apply::check::as_written::{has_gap, with_lines};
 use crate::apply::edit::own_edits::LineAddresses;
-use crate::apply::edit::transcript_changes::TranscriptChanges;
 use crate::apply::error::ApplyError;
 use crate::apply::write::file::unnamed_file;
 use crate::apply::write::pass;
@@ -122,13 +121,7 @@ impl RenderInput<'_> {
     pub fn as_read(&self) -> Result<RebasedSession, ApplyError> {
         let base = RenderBase::of_file(self.file, self.index.n_lines(), &[])?;
         let (index, chain) = (self.index.clone(), Chain::find(self.index));
-        let composed = ComposedSession {
-            stored: chain.clone(),
-            changes: TranscriptChanges::default(),
-            runs: Vec::new(),
-            index,
-            chain,
-        };
+        let composed = ComposedSession::without_edits(index, chain);
         Ok(RebasedSession { base, composed, recorded: None })
     }
 
@@ -229,13 +222,7 @@ impl RenderInput<'_> {
             if !behind.is_empty() {
                 steps.push(RenderStep::Keep(u32::try_from(behind.len()).unwrap_or(u32::MAX)));
             }
-            let composed = ComposedSession {
-                stored: chain.clone(),
-                changes: TranscriptChanges::default(),
-                runs: Vec::new(),
-                index,
-                chain,
-            };
+            let composed = ComposedSession::without_edits(index, chain);
             let layout = LineLayout::stored_only(composed.index.n_lines());
             let recorded = Some(KnownRendering { steps, saved });
             return Ok(Some(RebasedSession {

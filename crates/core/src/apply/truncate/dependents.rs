@@ -18,7 +18,7 @@ enum DependentFate {
     Behind,
 }
 
-/// Drops every dead entry that hangs on one that `changes` drops: the progress of its calls, branches that were rewound.
+/// Drops every inactive entry below one that `changes` drops: the progress of its calls, branches that were rewound.
 /// With them go the trees, such as those of subagents, that start inside `range` and hang on nothing live. Where the last entry
 /// of the file goes, so does what hangs on the end of the conversation: a resume would go on from there.
 pub(in crate::apply) fn drop_dependents(

@@ -44,8 +44,8 @@ pub fn leftover_files(folder: &Path) -> Vec<PathBuf> {
     left.map(|entry| entry.path()).filter(is_free).collect()
 }
 
-/// Removes the temporary file at `path`, unless a process has locked it or another one removed it. The lock is held meanwhile, so that a process that has
-/// just created the file finds that out.
+/// Removes the temporary file at `path`, unless a process has locked it or another one removed it. The lock is held meanwhile,
+/// so that a process that has just created the file finds that out.
 ///
 /// # Errors
 /// When it cannot be removed.

@@ -89,16 +89,17 @@ pub(super) fn follow_parts(parts: &[InputPart<'_>], pieces: &[Piece<'_>], ranges
 
 /// The parts between the start of each merge, rebase or the like and the command that gave it up.
 fn operations_given_up(parts: &[InputPart<'_>]) -> Vec<Range<usize>> {
-    let command = |part: &InputPart<'_>| {
-        (part.role == PartRole::Tool).then(|| part.text.lines().next().unwrap_or_default().to_owned())
+    let command = |at: usize| {
+        let part = parts.get(at).filter(|part| part.role == PartRole::Tool)?;
+        part.text.lines().next()
     };
     let ends = (0..parts.len()).filter_map(|at| {
-        let line = parts.get(at).and_then(command)?;
-        let verb = line.split_once(" --abort")?.0.rsplit_once("git ")?.1.to_owned();
+        let line = command(at)?;
+        let verb = line.split_once(" --abort")?.0.rsplit_once("git ")?.1;
         Some((at, format!("git {verb}")))
     });
     let start = |(end, verb): (usize, String)| {
-        let starts = |at: &usize| parts.get(*at).and_then(command).is_some_and(|line| line.contains(&verb));
+        let starts = |at: &usize| command(*at).is_some_and(|line| line.contains(&verb));
         (0..end).rev().find(starts).map(|start| start..end)
     };
     ends.filter_map(start).collect()
